@@ -78,15 +78,15 @@ inline constexpr bool is_matrix_view = false;
 template <class T>
 inline constexpr bool is_matrix_view<MatrixView<T>> = true;
 
-/// A range of host memory that outlives the expression that makes a view of it. Excludes VectorView, which may refer to
-/// GPU memory.
+/// A range of host memory that outlives the expression from which a view of it is made. VectorView does not qualify,
+/// because it may refer to GPU memory.
 template <class Range>
 concept Lasting = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::ranges::borrowed_range<Range> && !is_vector_view<std::remove_cvref_t<Range>>;
 template <class Range>
 using ElementIn = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
 
-/// A row whose type fixes the number of columns.
+/// A row type that fixes the number of columns.
 template <class Row>
 struct FixedRow;
 template <class T, std::size_t Columns>
@@ -118,12 +118,12 @@ template <class T>
 MatrixView<const T> view_of(const Matrix<T>& matrix);
 template <class T>
 void view_of(const Matrix<T>&& matrix) = delete;
-/// A view of a contiguous range of rows, each of them an array.
+/// Returns a view of a contiguous range of rows. Each row is an array.
 template <detail::LastingRows Range>
 auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element>;
 #ifdef __cpp_lib_mdspan
-/// Throws UsageError unless the elements of each row are contiguous, as with layout_right, or layout_stride with a last
-/// stride of 1.
+/// Returns a view of a std::mdspan. Throws UsageError unless the elements of each row are contiguous: layout_right, or
+/// layout_stride with a last stride of 1.
 template <class T, class Extents, class Layout>
   requires(Extents::rank() == 2 && std::is_arithmetic_v<T> && std::mdspan<T, Extents, Layout>::is_always_strided())
 MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix);
@@ -133,7 +133,7 @@ MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix);
 template <class Source>
 using ElementOf = std::remove_cvref_t<decltype(*view_of(std::declval<const Source&>()).data())>;
 
-/// A type that view_of() accepts, with one of the element types T.
+/// A type that view_of() accepts and whose element type is one of T.
 template <class Source, class... T>
 concept RowsOf = (std::same_as<ElementOf<Source>, T> || ...);
 
@@ -149,7 +149,7 @@ class VectorView {
   /// Converts from std::vector, std::span, std::array, Buffer and other contiguous ranges, except temporary owners.
   template <detail::Lasting Range>
     requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
-  // The constraint leaves views to the copy and move constructors.
+  // The constraint excludes views, which use the copy and move constructors.
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr VectorView(Range&& elements)
       : VectorView(std::ranges::data(elements), static_cast<std::int64_t>(std::ranges::size(elements))) {}
@@ -188,7 +188,7 @@ class MatrixView {
     requires(!detail::is_matrix_view<std::remove_cvref_t<Source>> && requires(Source && source) {
       { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView>;
     })
-  // The constraint leaves views to the copy and move constructors.
+  // The constraint excludes views, which use the copy and move constructors.
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr MatrixView(Source&& source) : MatrixView(view_of(std::forward<Source>(source))) {}
 
@@ -218,10 +218,10 @@ struct FreeDeleter {
 };
 }  // namespace detail
 
-/// Owns uninitialised host memory for `size` elements. The alignment is a huge page (2 MiB) from 4 MiB on, a page (4
-/// KiB) from 64 KiB on, and a cache line (64 B) otherwise. The memory stays uninitialised so that, on a NUMA machine,
-/// each page is placed on the node of the thread that first writes to it. Throws OutOfMemoryError if the size overflows
-/// or the allocation fails.
+/// Owns uninitialised host memory for `size` elements. Blocks of at least 4 MiB are aligned to a huge page (2 MiB),
+/// blocks of at least 64 KiB to a page (4 KiB), and smaller blocks to a cache line (64 B). On a NUMA machine,
+/// uninitialised memory lets the system place each page on the node of the thread that first writes to it. Throws
+/// OutOfMemoryError if the size overflows or the allocation fails.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -320,7 +320,7 @@ MatrixView<const T> view_of(const Matrix<T>& matrix) {
 template <detail::LastingRows Range>
 auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element> {
   using Row = detail::FixedRow<detail::ElementIn<Range>>;
-  // Does not dereference a row, because the range may be empty.
+  // Takes the address of the range instead of the first row, because the range may be empty.
   return {reinterpret_cast<typename Row::Element*>(std::ranges::data(rows)),
           static_cast<std::int64_t>(std::ranges::size(rows)), static_cast<std::int64_t>(Row::columns)};
 }

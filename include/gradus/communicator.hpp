@@ -2,8 +2,9 @@
 /// rows. Each rank has an object of a class that implements this interface, and all ranks make the same calls in the
 /// same order. gradus/mpi.hpp implements it for MPI.
 ///
-/// The interface deliberately has no floating-point sum: its result would depend on the order of the additions, and
-/// therefore on how the rows are split. Integer sums, minima, maxima and gathers do not depend on it.
+/// The interface deliberately has no floating-point sum. The result of such a sum would depend on the order of the
+/// additions, and therefore on how the rows are split. Integer sums, minima, maxima and gathers do not depend on the
+/// split.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +13,9 @@
 
 namespace gradus {
 
-/// Collective operations: all ranks call them together, with spans of the same length, except for rank(), size(),
-/// neighbours() and give_up(). An operation throws gradus::Error if another rank cannot be reached; every later
-/// operation then throws as well.
+/// Operations for the ranks of a job. All operations except rank(), size(), neighbours() and give_up() are collective:
+/// all ranks call them together, with spans of the same length. If another rank cannot be reached, an operation and
+/// every later one throw gradus::Error.
 class Communicator {
  public:
   Communicator() = default;
@@ -29,8 +30,8 @@ class Communicator {
 
   /// Replaces each word by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::uint64_t> words) = 0;
-  /// Replaces each number by its minimum (greatest(): maximum) over all ranks. The numbers must not be NaN. If -0 and 0
-  /// tie, the result may be either.
+  /// Replaces each number by its minimum over all ranks; greatest() computes the maximum. The numbers must not be NaN.
+  /// If -0 and 0 tie, the result may be either.
   virtual void least(std::span<double> numbers) = 0;
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.
@@ -38,8 +39,8 @@ class Communicator {
   /// Concatenates the `own` bytes of all ranks in rank order into `all`, on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
-  /// Reports that this rank cannot continue. Operations of other ranks that wait for this rank, now or later, throw an
-  /// error. If an implementation cannot do that, it ends the processes.
+  /// Reports that this rank cannot continue. Other ranks' operations that wait for this rank, now or later, throw an
+  /// error. An implementation that cannot make them throw ends the processes.
   virtual void give_up() noexcept = 0;
 };
 

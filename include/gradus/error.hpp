@@ -1,6 +1,6 @@
 /// Errors of the library. Every public function reports failure by throwing one of these classes; the library never
-/// prints and never ends the process. An error states the problem, where it is (file, row, column or byte), what is
-/// allowed and what to do. what() gives this as text, fields() as values for programs.
+/// prints and never ends the process. An error states the problem, its place (file, row, column or byte), the allowed
+/// values and the remedy. what() gives these facts as text, fields() as values for programs.
 ///
 /// Example:
 ///
@@ -33,7 +33,7 @@
 
 namespace gradus {
 
-/// Codes of errors. They are part of the interface: a code keeps its name and its meaning.
+/// Codes of errors. The codes are part of the interface: their names and meanings do not change.
 namespace error_code {
 
 // Default codes, one per class.
@@ -46,27 +46,27 @@ inline constexpr const char* wrong_result = "wrong_result";    ///< Verification
 inline constexpr const char* interrupted = "interrupted";      ///< InterruptedError
 
 // Arguments
-inline constexpr const char* out_of_range = "out_of_range";            ///< a number outside its range
-inline constexpr const char* unknown_choice = "unknown_choice";        ///< a value that is not one of the choices
-inline constexpr const char* unknown_variant = "unknown_variant";      ///< a variant that the problem does not have
+inline constexpr const char* out_of_range = "out_of_range";            ///< a number is outside its range
+inline constexpr const char* unknown_choice = "unknown_choice";        ///< a value is not one of the choices
+inline constexpr const char* unknown_variant = "unknown_variant";      ///< the problem has no variant of this name
 inline constexpr const char* missing_argument = "missing_argument";    ///< a required argument is missing
-inline constexpr const char* argument_conflict = "argument_conflict";  ///< arguments that exclude each other
-inline constexpr const char* no_effect = "no_effect";                  ///< an argument that this call does not use
+inline constexpr const char* argument_conflict = "argument_conflict";  ///< arguments exclude each other
+inline constexpr const char* no_effect = "no_effect";                  ///< the call does not use an argument
 inline constexpr const char* memory_overlap = "memory_overlap";  ///< output memory overlaps other memory of the call
 
 // Data
-inline constexpr const char* shape_mismatch = "shape_mismatch";  ///< sizes that do not match
-inline constexpr const char* not_finite = "not_finite";          ///< NaN or an infinity
-inline constexpr const char* flat_cell = "flat_cell";  ///< a periodic box whose volume is zero within rounding
-inline constexpr const char* reach_too_long = "reach_too_long";  ///< bins that reach too far for a periodic box
-inline constexpr const char* outside_box = "outside_box";        ///< a point outside the periodic box
-inline constexpr const char* overflow = "overflow";              ///< a result that does not fit its type
-inline constexpr const char* too_few_points = "too_few_points";  ///< fewer distinct points than clusters
-inline constexpr const char* empty_cluster = "empty_cluster";    ///< an empty cluster, under the option that forbids it
-inline constexpr const char* negative_cycle = "negative_cycle";  ///< shortest distances do not exist
+inline constexpr const char* shape_mismatch = "shape_mismatch";  ///< sizes do not match
+inline constexpr const char* not_finite = "not_finite";          ///< a value is NaN or infinite
+inline constexpr const char* flat_cell = "flat_cell";  ///< the volume of a periodic box is zero within rounding
+inline constexpr const char* reach_too_long = "reach_too_long";  ///< bins reach too far for a periodic box
+inline constexpr const char* outside_box = "outside_box";        ///< a point is outside the periodic box
+inline constexpr const char* overflow = "overflow";              ///< a result does not fit its type
+inline constexpr const char* too_few_points = "too_few_points";  ///< there are fewer distinct points than clusters
+inline constexpr const char* empty_cluster = "empty_cluster";    ///< a cluster is empty, and the options forbid that
+inline constexpr const char* negative_cycle = "negative_cycle";  ///< a negative cycle: shortest distances do not exist
 
 // Files
-inline constexpr const char* file_format = "file_format";  ///< contents that do not follow the file format
+inline constexpr const char* file_format = "file_format";  ///< the contents do not follow the file format
 inline constexpr const char* cannot_read = "cannot_read";
 inline constexpr const char* cannot_write = "cannot_write";
 
@@ -81,11 +81,11 @@ struct OptionReference {
   Value kind = Value::none;
 };
 
-/// Spells an option for one front end: KMeansOptions::empty = keep (C++), --empty keep (command line), empty="keep"
-/// (Python).
+/// Spells an option as one front end writes it: KMeansOptions::empty = keep (C++), --empty keep (command line),
+/// empty="keep" (Python).
 using OptionSpelling = std::function<std::string(const OptionReference&)>;
 
-/// A message in pieces: words, and references that each front end spells in its own way.
+/// A message that consists of text and of references to options, which each front end spells differently.
 class GRADUS_EXPORT ErrorMessage {
  public:
   struct Piece {
@@ -111,7 +111,7 @@ class GRADUS_EXPORT ErrorMessage {
   std::vector<Piece> pieces;
 };
 
-/// Returns the beginning of a message about an argument ("other weights") or a part of an argument ("edges: from").
+/// Returns the beginning of a message about an argument ("other weights") or about a part of one ("edges: from").
 GRADUS_EXPORT ErrorMessage about(std::string_view subject);
 /// Returns a reference to an option by struct and member ("KMeansOptions::empty"), with or without a value.
 GRADUS_EXPORT ErrorMessage option(std::string_view name);
@@ -125,7 +125,7 @@ GRADUS_EXPORT ErrorMessage flag(std::string_view name);
 /// The fields of an error, all of them optional.
 struct ErrorFields {
   std::string code = {};      ///< one of error_code
-  std::string argument = {};  ///< name of a parameter, or of an option in its struct: "clusters"
+  std::string argument = {};  ///< name of a parameter or of a member of an options struct: "clusters"
   std::string file = {};
   std::optional<std::int64_t> row = {};     ///< row of an array, counted from 0; or line of a text file, counted from 1
   std::optional<std::int64_t> column = {};  ///< counted like the row
@@ -138,7 +138,7 @@ struct ErrorFields {
   int ranks = 1;
 };
 
-/// Base class of all errors. Thrown itself for run-time failures such as a full disk.
+/// Base class of all errors. Its direct instances report run-time failures such as a full disk.
 class GRADUS_EXPORT Error : public std::runtime_error {
  public:
   explicit Error(const char* text);
@@ -155,7 +155,7 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   std::string_view code() const noexcept;
   const ErrorFields& fields() const noexcept;
   const ErrorMessage& message() const noexcept;
-  /// Replaces the fields and updates what(). Layers that catch and rethrow an error use it to add what they know.
+  /// Replaces the fields and updates what(). Code that catches and rethrows an error adds fields in this way.
   void set_fields(ErrorFields fields);
   /// Replaces the message and updates what().
   void set_message(ErrorMessage message);
@@ -167,7 +167,7 @@ class GRADUS_EXPORT Error : public std::runtime_error {
 
  private:
   struct Parts;
-  std::shared_ptr<const Parts> parts_;  // copies of an exception must not throw
+  std::shared_ptr<const Parts> parts_;  // shared, because copies of an exception must not throw
 };
 
 /// An invalid option or argument: an unknown variant, zero clusters, a negative tolerance.
@@ -203,7 +203,7 @@ class GRADUS_EXPORT UnsupportedError : public Error {
   std::string_view class_code() const noexcept override { return error_code::not_supported; }
 };
 
-/// The memory of the machine or of a GPU, or the limit that the request sets, does not suffice.
+/// The job needs more memory than the machine or the GPU has, or more than the request allows.
 class GRADUS_EXPORT OutOfMemoryError : public Error {
  public:
   using Error::Error;

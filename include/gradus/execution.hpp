@@ -60,23 +60,22 @@ struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< GPU index, counted from 0
   std::string variant = {};  ///< empty: chosen by shape and machine
-  /// Options that the variant's row declares. The call throws UsageError for a name or value that the variant does not
-  /// have.
+  /// Options of the variant. The call throws UsageError for an option or value that the variant does not have.
   std::vector<VariantOption> variant_options = {};
-  /// Number of CPU threads. 0: one per available core, or fewer if the work does not pay for them.
-  /// If a process has run a job on several threads, its fork() children do not inherit these threads, and GNU's OpenMP
-  /// runtime would hang in them. In such a child 0 means one thread, and more than one throws UnsupportedError. A new
-  /// process (exec, or Python's multiprocessing with "spawn" or "forkserver") has no such limit.
+  /// Number of CPU threads. 0: one per available core, or fewer if the work is too small for that many.
+  /// After a process has run a job on several threads, its fork() children lack these threads, and GNU's OpenMP runtime
+  /// would hang in a child. In such a child, 0 means one thread, and more than one thread throws UnsupportedError. A
+  /// new process (exec, or Python's multiprocessing with "spawn" or "forkserver") has no such limit.
   int threads = 0;
   Pinning pinning = Pinning::none;
   int block_size = 0;                  ///< threads per CUDA block; 0: the variant's choice. Only 0 is valid on the CPU
-  std::uint64_t memory_limit = 0;      ///< bytes of host memory in addition to the input; 0: the memory available
-  std::uint64_t gpu_memory_limit = 0;  ///< bytes of GPU memory in addition to input on the GPU; 0: the free memory
-  std::function<void(const Progress&)> progress = {};  ///< called from the calling thread only
+  std::uint64_t memory_limit = 0;      ///< bytes of host memory in addition to the input; 0: all available memory
+  std::uint64_t gpu_memory_limit = 0;  ///< bytes of GPU memory in addition to input on the GPU; 0: all free memory
+  std::function<void(const Progress&)> progress = {};  ///< called only from the thread that made the call
   std::stop_token stop = {};  ///< a stop request makes the call throw InterruptedError within 0.5 s
   /// CUDA stream (cudaStream_t) of the GPU, or null for the default stream. The job reads and writes views of GPU
-  /// memory after the work that the caller queued on this stream before the call. When the call returns, its results
-  /// are visible to every stream. Ignored if no view is on a GPU.
+  /// memory after all work that the caller queued on this stream before the call. When the call returns, its results
+  /// are visible to every stream. Without views of GPU memory, the stream is ignored.
   void* stream = nullptr;
   /// The ranks that work on the job together (gradus/communicator.hpp). Null: this process alone.
   /// All ranks make the same call with the same options. For k-means, each rank passes its own rows (possibly none),

@@ -1,8 +1,8 @@
 /// Sparse graphs: views of edge lists in host memory. The views do not own the lists. Vertices are counted from 0.
 ///
-/// A function with such a parameter checks the view before it uses the graph. It throws UsageError for a malformed view
-/// (lists of different lengths, a null pointer to elements; see array.hpp). It throws InputError with the first
-/// offending edge for vertices that do not exist, and for lists that do not ascend as required.
+/// A function with a graph parameter checks the view before it uses the graph. The function throws UsageError for a
+/// malformed view (lists of different lengths, a null pointer to elements; see array.hpp). It throws InputError with
+/// the first offending edge for vertices that do not exist, and for lists that do not ascend as required.
 #pragma once
 
 #include <cstdint>

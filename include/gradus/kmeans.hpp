@@ -95,11 +95,11 @@ enum class KMeansFewerDistinct : std::uint8_t {
   /// positive weight if there are fewer than k. The chosen rows are then repeated cyclically until there are k. `first`
   /// and `given` do not change.
   ///
-  /// Empty clusters: if e of the k clusters are empty, k - e clusters have points, and m - (k - e) distinct points lack
-  /// a cluster. KMeansEmptyCluster::relocate moves that many empty clusters, lowest index first. Every other empty
-  /// cluster is surplus and copies the new centroid of the lowest non-empty cluster whose previous centroid equalled
-  /// its own, or else of the lowest non-empty cluster. `keep` and `error` do not change: with `error`, a surplus
-  /// cluster makes the fit throw.
+  /// Empty clusters: let e be the number of empty clusters. Then k - e clusters have points, and m - (k - e) distinct
+  /// points lack a cluster. KMeansEmptyCluster::relocate moves that many empty clusters, lowest index first. Every
+  /// other empty cluster is surplus: its centroid becomes a copy of the new centroid of the lowest non-empty cluster
+  /// whose previous centroid equalled its own, or else of the lowest non-empty cluster. `keep` and `error` work as
+  /// usual, so `error` makes the fit throw for a surplus cluster.
   ///
   /// Ties go to the lowest centroid, so surplus clusters have count 0 once no label changes.
   accept
@@ -134,9 +134,9 @@ struct KMeansCheckpoint {
   std::string file = {};  ///< file name; empty: no checkpoints
   double seconds = 600;   ///< writes a checkpoint after this many seconds; infinity: never
   int iterations = 0;     ///< writes a checkpoint after this many iterations; 0: never
-  /// Resumes from the file, or starts a new fit if there is no file. Throws InputError if the file is damaged, or if
-  /// points, weights, given centroids or options differ from the saved ones (max_iterations may differ until the fit
-  /// has ended). The file is then left unchanged.
+  /// Resumes from the file, or starts a new fit if there is no file. Throws InputError, and leaves the file unchanged,
+  /// if the file is damaged, or if points, weights, given centroids or options differ from the saved ones.
+  /// (max_iterations may differ until the fit has ended.)
   bool resume = false;
   /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
   /// flag. May be null.
@@ -173,8 +173,8 @@ template <class T>
 struct KMeansMemory {
   MatrixView<const T> initial_centroids = {};  ///< clusters x d if KMeansOptions::init is `given`, otherwise empty
   VectorView<const T> weights = {};            ///< one non-negative weight per point, or empty
-  /// Memory for the n labels, in host memory or on the GPU that runs the job; KMeansResult::labels is then empty. If
-  /// this view is empty, the labels are returned in the result. Throws UsageError for any other size.
+  /// Memory for the n labels, in host memory or on the GPU that runs the job. If this view is given,
+  /// KMeansResult::labels stays empty; otherwise, the labels are returned there. Throws UsageError for any other size.
   VectorView<std::int32_t> labels = {};
 };
 
@@ -194,7 +194,8 @@ struct KMeansIteration {
   /// Error bound: let e_j be the extent of column j over points and first centroids (at least 2 with
   /// KMeansMetric::cosine), M_j its largest magnitude, W the sum of the weights and w the largest weight (n and 1
   /// without weights), w at least 2^-1000. The error is at most (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j,
-  /// plus what squares below the smallest double lose. Beyond 2^24 points the second term is multiplied by (n 2^-24)^2.
+  /// plus the loss from squares below the smallest double. Beyond 2^24 points the second term is multiplied by (n
+  /// 2^-24)^2.
   double inertia = 0;
   std::int64_t changed = 0;  ///< number of labels that changed; n in the first iteration
   double shift = 0;          ///< sum of the centroids' squared movements
@@ -212,8 +213,8 @@ struct KMeansResult {
   KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansIteration> history;
   int restart = 0;       ///< index of the winning restart
-  bool resumed = false;  ///< true if the fit resumed from a checkpoint; earlier iterations then report the seconds of
-                         ///< the earlier job
+  bool resumed = false;  ///< true if the fit resumed from a checkpoint; the seconds of earlier iterations then come
+                         ///< from the earlier job
   RunReport report;      ///< `rechecked` covers all assignments, or those after the resumption
   KMeansMetric metric = KMeansMetric::euclidean;  ///< the requested metric
   /// With KMeansOptions::standardize: mean and scale of the columns. Otherwise empty.
@@ -223,13 +224,13 @@ struct KMeansResult {
   Matrix<T> standardized_centroids;
 };
 
-/// A fitted model that labels further points with kmeans_predict() and kmeans_transform(). Refers to the memory of the
-/// centroids.
+/// A fitted model, with which kmeans_predict() and kmeans_transform() process further points. Refers to the memory of
+/// the centroids and does not own it.
 template <class T>
 struct KMeansModel {
   MatrixView<const T> centroids = {};  ///< k x d; for a standardized fit, the standardized centroids
   KMeansMetric metric = KMeansMetric::euclidean;
-  KMeansStandardization standardization = {};  ///< applied to points before they are compared; empty: none
+  KMeansStandardization standardization = {};  ///< applied to points before the comparison with centroids; empty: none
 };
 
 /// Returns the model of `fit`. `fit` must outlive the model.
@@ -327,9 +328,9 @@ KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions
 /// Returns the first centroids with which kmeans() would start its first fit, and their row numbers. Runs on the same
 /// device as kmeans().
 ///
-/// Every method but `given`, including k-means||, chooses rows of `points`. Only `first` chooses rows of weight 0, and
-/// no row is chosen twice, except as KMeansFewerDistinct states. Throws the errors of kmeans(), and UsageError if
-/// `memory` has labels.
+/// Every method except `given` chooses rows of `points`, including k-means||. Only `first` may choose rows of weight 0.
+/// No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(), and UsageError if `memory`
+/// has labels.
 template <RowsOf<float, double> Points>
 KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
                                                                    const KMeansMemory<ElementOf<Points>>& memory,
@@ -389,10 +390,10 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), distances, metric, execution);
 }
 
-/// Overloads with the metric and standardization of a fit. Labels, inertia and distances are those that the fit would
-/// have given to these points. If the model standardizes, the call first makes a standardized copy of the points in
-/// host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the standardization has as
-/// many columns as the centroids.
+/// Overloads that apply the metric and standardization of a fit, and return the labels, inertia and distances that the
+/// fit would have given to these points. If the model standardizes, the call first makes a standardized copy of the
+/// points in host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the
+/// standardization has as many columns as the centroids.
 template <class T, RowsOf<T> Points>
 KMeansPrediction kmeans_predict(const KMeansModel<T>& model, const Points& points,
                                 const KMeansMemory<std::type_identity_t<T>>& memory = {},

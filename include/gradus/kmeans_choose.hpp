@@ -1,8 +1,8 @@
 /// Chooses the number of clusters: fits several numbers of clusters, rates each fit by three criteria, and recommends a
 /// fit by one of them.
 ///
-/// Each fit is kmeans() with the same options and one of the numbers of clusters. The criteria are the ones of
-/// gradus/kmeans_criteria.hpp, which also lists the sources. All labelings share the distances between points.
+/// Each fit is a call of kmeans() with the same options, except for the number of clusters. The criteria and their
+/// sources are described in gradus/kmeans_criteria.hpp. The distances between points are computed once for all fits.
 ///
 /// Complexity: the fits, one after another, and the criteria of all labelings. Memory in addition to one fit: labels
 /// and centroids of every fit.
@@ -41,14 +41,14 @@ struct KMeansCandidate {
   double inertia = 0;
   int iterations = 0;
   double seconds = 0;
-  std::optional<KMeansCriteria> criteria = {};  ///< none for fewer than 2 or more than n - 1 non-empty clusters
+  std::optional<KMeansCriteria> criteria = {};  ///< empty if fewer than 2 or more than n - 1 clusters have points
 };
 
 template <class T>
 struct KMeansChoice {
   KMeansResult<T> result = {};                   ///< the recommended fit
   std::vector<KMeansCandidate> candidates = {};  ///< in the order of KMeansChoiceOptions::clusters
-  std::size_t chosen = 0;              ///< index of `result` in `candidates`; 0 if the criterion recommends none
+  std::size_t chosen = 0;              ///< index of `result` in `candidates`; 0 if the criterion recommends no fit
   std::int64_t silhouette_points = 0;  ///< number of points in the silhouette
   RunReport report = {};               ///< covers the whole call; its phases are "fit", "criteria" and "total"
 };
@@ -71,8 +71,8 @@ GRADUS_EXPORT KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KM
 /// fits.
 ///
 /// Throws the errors of kmeans(). Throws InputError before the first fit if a number of clusters exceeds n, UsageError
-/// if the numbers are not ascending or if the options name something that only one fit can have (given centroids, a
-/// graph file, a checkpoint), and UnsupportedError with ranks.
+/// if the numbers are not ascending or if the options contain given centroids, a graph file or a checkpoint, which
+/// apply to a single fit, and UnsupportedError with ranks.
 template <RowsOf<float, double> Points>
 KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeansOptions& options,
                                               const KMeansChoiceOptions& choice,

@@ -19,23 +19,24 @@ namespace gradus {
 /// cosine similarity.
 struct KMeansCriteria {
   /// Mean of (b - a) / max(a, b) over the points, in [-1, 1]; greater is better. a is the mean distance of a point to
-  /// the other points of its cluster, b the smallest mean distance to the points of another cluster. The term is 0 if
-  /// the point is alone in its cluster, or if a = b = 0. None if the sample (see KMeansCriteriaOptions) has fewer than
-  /// two clusters, or no cluster with two points.
+  /// the other points of its cluster, b the smallest mean distance to the points of another cluster. The term of a
+  /// point is 0 if the point is alone in its cluster, or if a = b = 0. There is no silhouette if the sample (see
+  /// KMeansCriteriaOptions) has fewer than two clusters, or no cluster with two points.
   std::optional<double> silhouette;
-  /// B / (k - 1) over W / (n - k), with k the number of non-empty clusters; greater is better. W is the sum of the
-  /// squared distances of the points to the mean of their cluster. B is the sum, over all points, of the squared
-  /// distance of the mean of their cluster to the mean of all points. 1 if W = 0.
+  /// The Calinski-Harabasz index: B / (k - 1) over W / (n - k), with k the number of non-empty clusters; greater is
+  /// better. W is the sum of the squared distances of the points to the mean of their cluster. B is the sum, over all
+  /// points, of the squared distance of the mean of their cluster to the mean of all points. If W = 0, the index is 1.
   double calinski_harabasz = 0;
-  /// Mean over the clusters i of the maximum of (s_i + s_j) / |m_i - m_j| over the other clusters j; smaller is better.
-  /// m is the mean of a cluster and s the mean distance of its points to m. Pairs with equal means count as 0.
+  /// The Davies-Bouldin index: the mean, over the clusters i, of the maximum of (s_i + s_j) / |m_i - m_j| over the
+  /// other clusters j; smaller is better. m is the mean of a cluster and s the mean distance of its points to m. Pairs
+  /// with equal means count as 0.
   double davies_bouldin = 0;
 };
 
 struct KMeansCriteriaOptions {
   KMeansMetric metric = KMeansMetric::euclidean;
-  /// Maximum number of points in the silhouette, which needs all distances between points, O(n^2 d) operations. If
-  /// there are more points, the silhouette covers a sample of this size, drawn without replacement.
+  /// Maximum number of points in the silhouette, which needs O(n^2 d) operations for n points. If there are more
+  /// points, the silhouette covers a sample of this size, drawn without replacement.
   std::int64_t silhouette_points = 20000;
   std::uint64_t seed = 0;  ///< seed of the sample
 };

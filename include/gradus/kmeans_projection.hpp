@@ -17,8 +17,8 @@
 namespace gradus {
 
 struct KMeansProjectionOptions {
-  /// Maximum number of rows, at least 1. With many columns fewer rows are drawn: 4 million numbers, but at least 1000
-  /// rows.
+  /// Maximum number of rows, at least 1. If there are many columns, the sample is limited to 4 million numbers, but not
+  /// to fewer than 1000 rows.
   std::int64_t points = 20000;
   std::uint64_t seed = 0;  ///< seed of the sample
 };
@@ -26,7 +26,7 @@ struct KMeansProjectionOptions {
 struct KMeansProjection {
   std::vector<std::int64_t> rows;  ///< the m projected rows, ascending
   /// m x 2, in the units of the points: coordinates of each row on the first and second component, relative to the mean
-  /// of the rows. 0 if the rows have no extent in that component.
+  /// of the rows. A coordinate is 0 if the rows have no extent in its component.
   Matrix<double> places;
 };
 

@@ -1,5 +1,6 @@
 /// Standardization: scales each column of a matrix to mean 0 and variance 1. KMeansOptions::standardize does so before
-/// a fit. The functions of this header do it alone, like scikit-learn's StandardScaler, but from exact sums.
+/// a fit. The functions of this header standardize without a fit, like scikit-learn's StandardScaler, but from exact
+/// sums.
 ///
 /// Canonical result, the same bits on any number of threads and ranks:
 ///
@@ -51,7 +52,7 @@ KMeansStandardization kmeans_standardization(const Points& points, const Executi
 }
 
 /// Returns a standardized copy of `points` (n x d, in host memory or on a GPU) in host memory. Runs on the CPU. NaN and
-/// infinity stay unchanged. Throws UsageError for a malformed view and unless `by` has d means and d positive scales,
+/// infinity stay unchanged. Throws UsageError for a malformed view or unless `by` has d means and d positive scales,
 /// UnsupportedError if Execution::communicator is set, OutOfMemoryError if the copy of n * d elements does not fit, and
 /// InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
@@ -61,7 +62,7 @@ Matrix<ElementOf<Points>> kmeans_standardize(const Points& points, const KMeansS
 }
 
 /// Returns a copy of standardized `rows` (k x d, in host memory) in the units of the data. Throws UsageError for a
-/// malformed view and unless `by` has d means and d positive scales, and UnsupportedError for GPU memory.
+/// malformed view or unless `by` has d means and d positive scales, and UnsupportedError for GPU memory.
 template <RowsOf<float, double> Rows>
 Matrix<ElementOf<Rows>> kmeans_restore(const Rows& rows, const KMeansStandardization& by) {
   return detail::kmeans_restore<ElementOf<Rows>>(view_of(rows), by);

@@ -1,7 +1,7 @@
 /// Life: generations of Conway's Game of Life and of every other outer-totalistic two-state rule B/S.
 ///
-/// A cell is alive or dead and has eight neighbours. A dead cell with n live neighbours is born if n is in the rule's
-/// list B. A live cell survives if n is in S. All cells change at once.
+/// A cell is alive or dead and has eight neighbours. A dead cell is born if the number of its live neighbours is in the
+/// rule's list B. A live cell survives if the number of its live neighbours is in the list S. All cells change at once.
 ///
 /// Canonical result: the exact cells after N generations. The boundaries are:
 ///
@@ -173,15 +173,15 @@ struct LifeRectangle {
 
 /// The contents of a pattern file.
 struct LifePattern {
-  std::optional<LifeRule> rule;          ///< if the file names a rule
-  std::optional<LifeBoundary> boundary;  ///< if the file names a topology, which has this size:
+  std::optional<LifeRule> rule;          ///< set if the file names a rule
+  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology, of the following size
   std::int64_t width = 0;
   std::int64_t height = 0;
   /// The position of the first cell of `cells`, or of the centre of `tree`.
   std::int64_t left = 0;
   std::int64_t top = 0;
-  /// Set if the file gives no position: the size of its rectangle, which begins at (0, 0). On `dead` and `torus`,
-  /// life() centres such a pattern.
+  /// Set if the file states no position: the size of the pattern's rectangle, which begins at (0, 0). On `dead` and
+  /// `torus`, life() centres such a pattern.
   std::optional<LifeRectangle> unplaced;
   LifeGrid cells;
   std::optional<LifeTree> tree;  ///< replaces `cells`
@@ -202,9 +202,9 @@ struct LifeOptions {
   bool until_stable = false;
 };
 
-/// Memory for results. Empty views: new host memory.
+/// Memory for results. For an empty view, the call allocates host memory.
 struct LifeMemory {
-  LifeGridSpan cells = {};                ///< same size as the grid; may be the input. Not for `plane`
+  LifeGridSpan cells = {};                ///< same size as the grid; may be the input. Not allowed on `plane`
   VectorView<std::uint64_t> hashes = {};  ///< N + 1 hashes, in host memory
 };
 
@@ -218,7 +218,7 @@ struct LifeCycle {
 struct LifeResult {
   LifeGrid cells;           ///< empty if the caller gave memory, or if `tree` is set
   std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the centre of `tree`
-  std::int64_t top = 0;     ///< row of this cell
+  std::int64_t top = 0;     ///< row of the same cell or centre
   bool background = false;  ///< on `plane`: all cells outside are alive, and `cells` marks the dead ones
   /// Set by a variant that works on trees if the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
@@ -229,8 +229,8 @@ struct LifeResult {
   RunReport report;
 };
 
-/// The sizes that determine the memory of a job, in addition to LifeOptions. On `plane`: the largest rectangle of live
-/// cells.
+/// The sizes that determine the memory of a job, in addition to LifeOptions. On `plane`, height and width are the size
+/// of the largest rectangle of live cells.
 struct LifeShape {
   std::int64_t height = 0;
   std::int64_t width = 0;

@@ -172,15 +172,15 @@ struct MatmulError {
 template <class T>
 struct MatmulResult {
   Matrix<T> product;  ///< empty if the caller gave memory; the matrices of a batch are stacked vertically
-  MatmulError error;  ///< set if MatmulOptions::measure_error is
+  MatmulError error;  ///< set if MatmulOptions::measure_error is true
   RunReport report;
 };
 
 /// The sizes that determine the memory of a job.
 struct MatmulShape {
-  std::int64_t rows = 0;     ///< m, of A and C
-  std::int64_t columns = 0;  ///< n, of B and C
-  std::int64_t depth = 0;    ///< k, columns of A and rows of B
+  std::int64_t rows = 0;     ///< m: rows of A and C
+  std::int64_t columns = 0;  ///< n: columns of B and C
+  std::int64_t depth = 0;    ///< k: columns of A and rows of B
   std::int64_t batches = 1;
   int element_bytes = 4;          ///< 4: float, 8: double
   bool contiguous_result = true;  ///< C is contiguous along rows or along columns

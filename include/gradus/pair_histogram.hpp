@@ -44,15 +44,16 @@
 /// device, a CPU variant or views on two GPUs throws UnsupportedError, or UsageError if the request names another GPU
 /// or a view names the wrong memory. Rows and weights on the GPU are read in place with any row stride; inputs in host
 /// memory are copied to the GPU. The result is in host memory. Execution::stream states when the memory may be read.
-/// The job also allocates 3 n elements on the GPU, plus 16 n bytes if it filters (49 n from 16,384 points on), plus 8 n
-/// bytes for weights.
+/// The job also allocates GPU memory: 3 n elements, another 16 n bytes if it filters (49 n from 16,384 points on), and
+/// another 8 n bytes for weights.
 ///
 /// Ranks: with Execution::communicator, every rank passes the same points, others and weights (UsageError if they
 /// differ) and receives the whole result. The ranks share the pairs, and thus the work, but not the memory. The CPU
 /// variants from simd_brute_force on support ranks; for any other, UnsupportedError lists these variants.
 ///
 /// Complexity: at most O(n^2) pairs. If the largest edge is small compared with the extent of the points, O(n) times
-/// the number of neighbours. If bins are wide, fewer operations than pairs, because whole groups are counted at once.
+/// the number of neighbours. If bins are wide, the job counts whole groups of pairs at once and needs fewer operations
+/// than there are pairs.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +90,8 @@ struct PairHistogramOptions {
   /// Columns in which distances are measured, letters of "xyz"; empty: all columns. `box` and `box_origin` still
   /// describe all columns. Each vector of a cell must be within the measured columns or perpendicular to them.
   std::string dimensions = {};
-  /// First moves points outside the box into it, by whole lengths or vectors, computed exactly and rounded once.
+  /// First moves points outside the box into it, by whole lengths or vectors. The new coordinates are computed exactly
+  /// and rounded once.
   bool fold = false;
 };
 

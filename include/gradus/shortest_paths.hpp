@@ -29,7 +29,7 @@
 ///   A cycle whose length is within the rounding error of lengths, including lengths of routes to the cycle, may
 ///   remain undetected; the result then treats its length as 0.
 ///
-/// Complexity: N^3 additions and comparisons, and as many for predecessors, in N^2 memory. If there are few edges or
+/// Complexity: N^3 additions and comparisons, twice that with predecessors, in N^2 memory. If there are few edges or
 /// sources: O(S (edges + N) log N) time and O(S N + edges) memory.
 #pragma once
 
@@ -62,7 +62,7 @@ struct ShortestPathsOptions {
   bool unweighted = false;  ///< treats every edge as having length 1
 };
 
-/// Memory for results, in host memory or on the GPU. Empty views: new host memory.
+/// Memory for results, in host memory or on the GPU. For an empty view, the call allocates host memory.
 template <class T>
 struct ShortestPathsMemory {
   MatrixView<T> distances = {};                ///< S x N; may be the matrix of weights if `sources` is empty
@@ -169,9 +169,9 @@ ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPat
 }
 
 /// Returns the shortest route from one vertex to another, by the canonical predecessors. Throws the errors of
-/// shortest_paths() except those about distances to other vertices, and UsageError for vertices that do not exist and
-/// if the options name sources. Memory O(edges + N); time at most O((edges + N) log N), because the search stops at the
-/// target. If there are negative edges, the search first covers all edges to find negative cycles.
+/// shortest_paths(), except errors about distances to other vertices. Also throws UsageError for vertices that do not
+/// exist, and if the options name sources. Memory O(edges + N); time at most O((edges + N) log N), because the search
+/// stops at the target. If there are negative edges, the search first covers all edges to find negative cycles.
 template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
 ShortestRoute<ElementOf<Weights>> shortest_route(const Weights& weights, std::int64_t from, std::int64_t to,
                                                  const ShortestPathsOptions& options = {},

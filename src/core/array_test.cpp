@@ -17,7 +17,7 @@ namespace {
 using tests::expect_usage;
 using tests::lies;
 
-// Conversions to views, allowed and forbidden.
+// True if From converts to To.
 template <class From, class To>
 constexpr bool becomes = std::is_convertible_v<From, To>;
 

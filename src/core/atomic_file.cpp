@@ -30,7 +30,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // polls a stop request this often
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // the interval between two polls of the stop request
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -72,8 +72,8 @@ std::string resolved(const std::string& path) {
   return real ? real.get() : "";
 }
 
-/// Returns true for names such as /dev/stdout, which may refer to a regular file that another process has open. Such a
-/// file must not be replaced.
+/// Returns true for names such as /dev/stdout. They may refer to a regular file that another process has open, and such
+/// a file must not be replaced.
 bool names_a_descriptor(const std::string& path) {
   return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
@@ -81,7 +81,7 @@ bool names_a_descriptor(const std::string& path) {
 /// Makes the rename itself durable. Some file systems cannot sync directories and return EINVAL.
 void sync_directory(const std::string& directory, const std::string& path) {
   const Descriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A directory may be writable but unreadable. The data is safe; only the name reaches the disk later.
+  // A directory may be writable but unreadable. The data is then safe, and only the name reaches the disk later.
   if (!descriptor) return;
   if (::fsync(*descriptor) != 0 && errno != EINVAL) throw Error("cannot write '" + path + "'" + reason(errno));
 }
@@ -112,7 +112,7 @@ std::optional<std::vector<std::string>> names_in(const std::string& directory) {
   return names;
 }
 
-// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp, and their users hold a lock (flock).
+// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp. The process that uses one holds a lock on it (flock).
 
 std::string temporary_prefix(std::string_view name) { return std::string(".").append(name.substr(0, 200)).append("."); }
 
@@ -133,16 +133,16 @@ bool is_temporary(std::string_view entry, std::string_view prefix) {
          entry.find_first_not_of("0123456789", process + 1) == std::string_view::npos;
 }
 
-/// Locks an open file or folder for this process. Returns false if another process has locked it, or has removed it as
-/// stale.
+/// Locks an open file or folder for this process. Returns false if another process holds the lock, or has removed the
+/// file or folder as stale.
 bool lock(int descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status {};
   return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
-/// Removes temporary files and folders of `path` that killed processes left behind, which no process has locked. From
-/// folders, only files called `names` are removed; a folder with other files stays.
+/// Removes temporary files and folders of `path` that killed processes left behind and that no process has locked. From
+/// a folder, removes only files called `names`; a folder with other files stays.
 void remove_stale(const std::string& path, const std::vector<std::string>& names) {
   const std::string directory = parent_of(path);
   const std::string prefix = temporary_prefix(name_of(path));
@@ -197,7 +197,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
     : path_(std::move(path)), stop_(std::move(stop)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) fail(errno);  // an overlong name would otherwise fail only in the final rename
+  if (!exists && errno != ENOENT) fail(errno);  // or an overlong name would fail only in the final rename
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (names_a_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
     in_place_ = true;
@@ -236,7 +236,7 @@ void AtomicFile::open_in_place(bool is_pipe) {
 }
 
 void AtomicFile::make_temporary() {
-  // An unnamed file disappears with its process. It can only be named through /proc, so /proc must exist.
+  // An unnamed file disappears with its process. It can only be named through /proc, so this way needs /proc.
   descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) {
     if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
@@ -319,7 +319,7 @@ void AtomicFile::bring_to_disk() {
   constexpr off64_t ahead = 8 * part;  // bytes in flight while waiting for a part
   for (off64_t begin = -ahead; begin < end; begin += part) {
     honour_stop();
-    // fsync() will report errors of this call. If the call is not supported, fsync() does all the work.
+    // fsync() reports errors of this call. If the call is not supported, fsync() does all the work.
     if (begin + ahead < end && ::sync_file_range(descriptor_, begin + ahead, part, SYNC_FILE_RANGE_WRITE) != 0) return;
     if (begin >= 0 && ::sync_file_range(descriptor_, begin, part, wait) != 0) return;
   }
@@ -330,7 +330,8 @@ void AtomicFile::finish() {
   if (finished_) return;
   flush();
   if (in_place_) {
-    // After close() the descriptor is invalid, whatever the result. A file with a lock or without a name stays open.
+    // Only a file that is written in place is closed here: a file with a lock or without a name must stay open. After
+    // close() the descriptor is invalid, even after an error.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   } else {
     bring_to_disk();
@@ -340,8 +341,8 @@ void AtomicFile::finish() {
   buffer_ = {};
 }
 
-/// Gives the file a name that does not exist yet, in the target's folder or another one of the same file system. Until
-/// the file reaches its target, this is a temporary name.
+/// Gives the file a name that does not exist yet, in the target's folder or in another folder of the same file system.
+/// The name is temporary until the file reaches its target.
 void AtomicFile::give_name(const std::string& path) {
   if (temporary_.empty()) {
     const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
@@ -379,7 +380,7 @@ void AtomicFile::withdraw() noexcept {
 
 OutputSet::OutputSet(std::string directory, std::vector<std::string> names, std::stop_token stop)
     : directory_(directory.empty() ? "." : std::move(directory)), names_(std::move(names)), stop_(std::move(stop)) {
-  // Each prefix that ends before a slash, and the whole path.
+  // Tests each prefix that ends before a slash, and the whole path.
   for (std::size_t end = 1; end <= directory_.size(); ++end) {
     if (end < directory_.size() && directory_[end] != '/') continue;
     const std::string prefix = directory_.substr(0, end);
@@ -398,7 +399,7 @@ OutputSet::OutputSet(std::string directory, std::vector<std::string> names, std:
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) ::rmdir(made->c_str());
     throw Error("cannot make the directory '" + directory_ + "'" + reason(error_number));
   }
-  // A write-protected file must not be removed silently, just as it must not be replaced silently.
+  // A write-protected file must be neither removed nor replaced silently.
   for (const std::string& name : names_)
     if (::faccessat(AT_FDCWD, path_of(name).c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES)
       throw Error("cannot write '" + path_of(name) + "'" + reason(EACCES));
@@ -439,8 +440,8 @@ void OutputSet::commit() {
 
 namespace {
 
-/// Returns true if another folder can replace this one: an ordinary folder of this user, which is neither a mount point
-/// nor the working directory.
+/// Returns true if another folder can replace this one. It must be an ordinary folder of this user, and neither a mount
+/// point nor the working directory.
 bool is_replaceable(const std::string& directory, const struct stat& status) {
   struct stat parent {};
   struct stat working {};
@@ -481,8 +482,8 @@ Descriptor make_folder_like(const std::string& path, const struct stat& model) {
   return Descriptor(-1);
 }
 
-/// Moves the folder `fresh` to the name `old`. An empty `old` is replaced; otherwise the two exchange names. Returns
-/// false if that is impossible.
+/// Gives the folder `fresh` the name `old`. If the folder `old` is empty, `fresh` replaces it; otherwise the two
+/// folders exchange names. Returns false if that is impossible.
 bool exchange(const std::string& fresh, const std::string& old) {
   if (std::rename(fresh.c_str(), old.c_str()) == 0) return true;
   return ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0;
@@ -490,8 +491,8 @@ bool exchange(const std::string& fresh, const std::string& old) {
 
 }  // namespace
 
-/// Replaces the old folder by a new one with the files in one step. Returns false if that is impossible; the old folder
-/// is then unchanged.
+/// Replaces the old folder by a new folder with the files, in one step. If that is impossible, returns false and leaves
+/// the old folder unchanged.
 bool OutputSet::exchange_folder() {
   const std::string real = resolved(directory_);
   struct stat status {};
@@ -510,7 +511,7 @@ bool OutputSet::exchange_folder() {
   try {
     for (AtomicFile& file : files_) file.give_name(joined(fresh, name_of(file.target_)));
     exchanged = ::fsync(*folder) == 0 && exchange(fresh, real);
-  } catch (const Error&) {  // the files cannot be named there
+  } catch (const Error&) {  // the new folder cannot contain the files
   }
   if (!exchanged) {
     for (AtomicFile& file : files_)
@@ -522,7 +523,7 @@ bool OutputSet::exchange_folder() {
   sync_directory(parent_of(real), directory_);
   for (const std::string& name : names_) ::unlink(joined(fresh, name).c_str());
   if (::rmdir(fresh.c_str()) != 0 && errno == ENOTEMPTY) {
-    // Another process created a file in the old folder in the meantime. Moves the file to the new folder.
+    // Another process created a file in the old folder in the meantime. Moves that file to the new folder.
     for (const std::string& name : names_in(fresh).value_or(std::vector<std::string>{}))
       ::renameat2(AT_FDCWD, joined(fresh, name).c_str(), AT_FDCWD, joined(real, name).c_str(), RENAME_NOREPLACE);
     ::rmdir(fresh.c_str());
@@ -530,7 +531,7 @@ bool OutputSet::exchange_folder() {
   return true;
 }
 
-/// Removes files of an earlier job with names that this job did not write.
+/// Removes the files of an earlier job that this job could have written but did not.
 void OutputSet::remove_unwritten() const {
   for (const std::string& name : names_) {
     const std::string path = path_of(name);
@@ -563,7 +564,7 @@ void OutputSet::replace_one_by_one() {
       if (&file == seal_) file.put_in_place();
   } catch (...) {
     for (AtomicFile& file : files_) file.withdraw();
-    // Replaced files cannot be restored, so the temporary seal must keep reporting an incomplete set.
+    // Replaced files cannot be restored, so the temporary seal must keep reporting the set as incomplete.
     const bool replaced =
         std::ranges::any_of(files_, [](const AtomicFile& file) { return file.committed_ && file.replaces_; });
     if (placeholder && !replaced) placeholder->withdraw();

@@ -29,7 +29,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  /// Throws Error if the target's file system has less than `bytes` of free space. Does nothing for pipes and devices.
+  /// Throws Error if the target's file system has less than `bytes` of free space. Ignores pipes and devices.
   void expect(std::uint64_t bytes) const;
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
@@ -58,28 +58,28 @@ class AtomicFile {
   void withdraw() noexcept;
   [[noreturn]] void fail(int error_number) const;
 
-  std::string path_;  ///< as the caller gave it
+  std::string path_;  ///< the caller's path
   std::stop_token stop_;
-  std::string target_;     ///< with symbolic links resolved
-  std::string temporary_;  ///< empty if the file has no name yet, is written in place, or has its final name
+  std::string target_;     ///< the path with symbolic links resolved
+  std::string temporary_;  ///< empty if the file has no name yet, is written in place, or already has its final name
   int descriptor_ = -1;    ///< open until the file is committed; holds a lock that marks the temporary file as in use
   bool in_place_ = false;
-  bool replaces_ = false;  ///< the target existed before
+  bool replaces_ = false;  ///< true if the target existed before
   bool finished_ = false;
   bool committed_ = false;
-  bool summed_ = false;  ///< computes the checksum
+  bool summed_ = false;  ///< true if the checksum is computed
   std::uint64_t size_ = 0;
   std::uint32_t checksum_ = 0;
   std::vector<std::byte> buffer_;
 };
 
 /// The output files of a job, in one directory. They appear when all of them have been written. If the directory
-/// contains nothing else, they appear in one step (see docs/decisions/0040-results-appear-whole.md). The same step
-/// removes files of an earlier job with names that this job could have written but did not. Missing directories are
-/// created, and removed again if the job fails.
+/// contains only such files, all appear in one step (see docs/decisions/0040-results-appear-whole.md). The same step
+/// removes files of an earlier job that this job could have written but did not. Missing directories are created, and
+/// removed again if the job fails.
 class OutputSet {
  public:
-  /// `names` lists all files that such a job may write.
+  /// `names` lists all files that a job of this kind may write.
   OutputSet(std::string directory, std::vector<std::string> names, std::stop_token stop = {});
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
@@ -88,11 +88,11 @@ class OutputSet {
   /// Adds a file with one of the names. The reference stays valid. `bytes` is the size of the file, if known. Throws
   /// Error if the whole set does not fit on the disk.
   AtomicFile& add(std::string_view name, std::uint64_t bytes = 0);
-  /// Names the file that marks the set as complete. If the files have to be replaced one by one, it comes last. Until
-  /// then, a file with the content `placeholder` has its name.
+  /// Names the file that marks the set as complete. If the files have to be replaced one by one, the seal is replaced
+  /// last, and a file with the content `placeholder` has its name until then.
   void set_seal(const AtomicFile& seal, std::string placeholder);
-  /// Flushes every file to the disk, then puts all of them in place. If that fails, removes the new files that already
-  /// have their final names.
+  /// Flushes every file to the disk, then puts all of them in place. If a step fails, removes the new files that
+  /// already have their final names.
   void commit();
 
   const std::string& directory() const { return directory_; }
@@ -118,7 +118,8 @@ class OutputSet {
 /// Writes `text` to the file `path` atomically.
 void write_atomically(const std::string& path, std::string_view text);
 
-/// Returns the CRC-32 (as in zlib and PNG) of data whose beginning has the CRC-32 `before` and whose rest is `bytes`.
+/// Returns the CRC-32 (as in zlib and PNG) of data that consists of a beginning with the CRC-32 `before`, followed by
+/// `bytes`.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace gradus::core

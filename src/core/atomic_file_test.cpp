@@ -1,5 +1,5 @@
-// Sets of files whose writer is killed at each of its system calls, on file systems with and without unnamed files and
-// exchange of folders; leftovers of earlier sets; free disk space.
+// Tests of sets of files: the writer is killed at each of its system calls, on file systems with and without unnamed
+// files and exchange of folders. Also tests leftovers of earlier sets and free disk space.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -57,7 +57,7 @@ std::map<std::string, std::string> contents(const fs::path& directory) {
 class AtomicFilesTest : public testing::Test {
  protected:
   AtomicFilesTest() {
-    // Prefers a file system in memory: hundreds of sets are flushed, which is slow on a disk.
+    // Prefers a file system in memory, because the test flushes hundreds of sets, which is slow on a disk.
     const fs::path memory = "/dev/shm";
     const bool in_memory = ::access(memory.c_str(), W_OK | X_OK) == 0;
     std::string pattern = ((in_memory ? memory : fs::temp_directory_path()) / "gradus-files-XXXXXX").string();
@@ -92,13 +92,13 @@ std::map<std::string, std::string> expected_set(const std::string& generation, b
   return all;
 }
 
-// Features that a file system may lack.
+// Features that the file system of a test lacks.
 struct Lacking {
   bool unnamed_files = false;
   bool exchange = false;
 };
 
-/// Makes all further system calls `number` of this process fail with EINVAL if `argument` has these bits.
+/// Makes all later system calls `number` of this process fail with EINVAL if their argument `argument` has these bits.
 void refuse_call(int number, unsigned argument, std::uint32_t bits) {
   const auto offset = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
   sock_filter filter[] = {
@@ -143,7 +143,7 @@ End run_until(int call, const std::function<void()>& act) {
   };
   ::waitpid(child, &status, 0);
   if (!WIFSTOPPED(status)) return ended(End::failed);
-  for (int stop = 0; stop < 2 * call - 1; ++stop) {  // the process stops at the start and the end of each system call
+  for (int stop = 0; stop < 2 * call - 1; ++stop) {  // the process stops twice per system call: start and end
     if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return End::untraceable;
     ::waitpid(child, &status, 0);
     if (!WIFSTOPPED(status)) return ended(End::failed);
@@ -153,14 +153,15 @@ End run_until(int call, const std::function<void()>& act) {
   return End::killed;
 }
 
-// Sanitizers gain nothing from the exact place, so sanitized builds test every seventh system call.
+// Sanitizers gain nothing from testing every system call, so sanitized builds test every seventh one.
 #ifdef GRADUS_SANITIZED
 constexpr int kill_step = 7;
 #else
 constexpr int kill_step = 1;
 #endif
 
-/// Kills the writer of a new set over an old one, at one system call after the other. Then `check` inspects the folder.
+/// Kills the writer of a new set over an old one at each of its system calls in turn. After each kill, `check` inspects
+/// the folder.
 void kill_everywhere(const fs::path& directory, const Lacking& lacking, const std::vector<std::string>& others,
                      const std::function<void()>& check) {
   const fs::path out = directory / "out";
@@ -276,7 +277,7 @@ TEST_F(OutputSetTest, KeepsTheFolderAPersonMade) {
   EXPECT_EQ(content(directory_ / "elsewhere"), "picture new");
   EXPECT_EQ(content(real / "labels"), std::string(300'000, 'n'));
 
-  // A folder that is a working directory is not replaced.
+  // A process's working directory is not replaced.
   const fs::path before = fs::current_path();
   fs::current_path(real);
   write_set(".", "here", true);

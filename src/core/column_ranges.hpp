@@ -1,5 +1,5 @@
-// Ranges of the columns of a matrix of points, and the error for values with which no distance can be computed.
-// cpu/column_ranges.hpp and cuda/column_ranges.hpp read the points.
+// Ranges of the columns of a matrix of points, and the error for values that allow no distance.
+// cpu/column_ranges.hpp and cuda/column_ranges.hpp compute the ranges.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ inline constexpr double largest_magnitude = 0x1p500;
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity if there are no rows
   std::vector<double> highest;
-  std::vector<int> finest;  ///< finest_bit() per column if it is cheap to compute; otherwise empty
+  std::vector<int> finest;  ///< finest_bit() of each column; empty if it is expensive to compute
 };
 
-/// Ranges of all values that are not NaN, and the first invalid value.
+/// The ranges of all values except NaN, and the first invalid value.
 struct FoundRanges {
   ColumnRanges ranges;
-  std::int64_t bad_row = -1;  ///< of the first value that is NaN, infinite or above largest_magnitude; or -1
+  std::int64_t bad_row = -1;  ///< row of the first value that is NaN, infinite or too large; -1 if there is none
   std::int64_t bad_column = 0;
   double bad_value = 0;
 };
@@ -29,7 +29,7 @@ struct FoundRanges {
 /// Throws the InputError for a value that is NaN, infinite or above largest_magnitude. The message begins with `what`.
 [[noreturn]] void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value);
 
-/// Larger than the exponent of any bit.
+/// An exponent that is larger than the exponent of any bit.
 inline constexpr int no_bits = 4096;
 
 /// Returns the exponent of the lowest set bit of a finite double, or no_bits for zero.

@@ -1,4 +1,4 @@
-// The arithmetic and the small tools on which every problem builds.
+// Tests of the arithmetic and the small tools that every problem uses.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -37,7 +37,7 @@ namespace {
 
 using Words = std::array<std::uint32_t, 4>;
 
-// The known answers of the authors of Philox for philox4x32-10 (kat_vectors of Random123).
+// Known answers for philox4x32-10, published by the authors of Philox (kat_vectors of Random123).
 TEST(Philox, PublishedKnownAnswers) {
   EXPECT_EQ(Philox(0, 0).block(0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   constexpr std::uint64_t ones = ~std::uint64_t{0};
@@ -74,7 +74,7 @@ TEST(Philox, UniformIsInTheUnitIntervalWithTheRightMoments) {
     sum += value;
     squares += value * value;
   }
-  // Five standard deviations of the mean: 5 * sqrt(1/12 / draws) and 5 * sqrt(4/45 / draws).
+  // The tolerances are five standard deviations of the mean: 5 * sqrt(1/12 / draws) and 5 * sqrt(4/45 / draws).
   EXPECT_TRUE(std::abs(sum / draws - 1.0 / 2) <= 0.0046) << sum / draws;
   EXPECT_TRUE(std::abs(squares / draws - 1.0 / 3) <= 0.0047) << squares / draws;
 }
@@ -165,7 +165,7 @@ TEST(Rows, ContractsBoundWhatTheyNameAndNeverAllowNan) {
   EXPECT_EQ(text({Contract::invariants}), "invariants");
 }
 
-/// A room as unlike points as possible: a problem without a shape or data, whose result is a count.
+/// A room that differs from all others: its problem has no points, shape or data, and its result is a count.
 struct Counter {
   struct Shape {};
   using Elements = NoElements;
@@ -359,7 +359,7 @@ TEST(Grid, HoldsEveryBitOfNearbyValues) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int exponent = static_cast<int>(random() % 60) - 30;
     const Grid grid(exponent, std::int64_t{1} << 24);
-    // Every float within 2^52 of the largest value, and every double within 2^23.
+    // The grid holds every bit of floats within 2^52 of the largest value, and of doubles within 2^23.
     const double few =
         std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
     const double many =
@@ -391,8 +391,8 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Values join, leave or are missing in random order. The limbs must equal the sums of Grid::split, plus the bits of
-// integer_magic once for each counted value.
+// Values join and leave a run in random order, and some places stay empty. The limbs must equal the sums of
+// Grid::split, plus the bits of integer_magic once for each counted value.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);
@@ -480,9 +480,9 @@ std::strong_ordering compare(UInt128 numerator, UInt128 denominator, int exponen
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Returns true if `result` is numerator / denominator * 2^exponent, rounded to the nearest T, ties to even: the exact
-/// value is between the midpoints to the neighbouring bit patterns. Beyond the largest number, infinity takes the place
-/// of the next power of two, as in IEEE 754.
+/// Returns true if `result` is numerator / denominator * 2^exponent, rounded to the nearest T, ties to even. The exact
+/// value must be between the midpoints to the neighbouring bit patterns. Beyond the largest number, infinity takes the
+/// place of the next power of two, as in IEEE 754.
 template <class T>
 bool is_nearest(T result, UInt128 numerator, UInt128 denominator, int exponent) {
   if (!(result >= 0)) return false;
@@ -554,7 +554,7 @@ TYPED_TEST(Rounding, QuotientsAreTheNearest) {
   }
 }
 
-// Near the limits: smallest subnormals, smallest normal numbers, overflow to infinity.
+// Covers the smallest subnormals, the smallest normal numbers, and overflow to infinity.
 TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
   using Limits = std::numeric_limits<TypeParam>;
   std::mt19937_64 random(4);
@@ -570,7 +570,8 @@ TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
   }
 }
 
-// numerator = denominator * midpoint exactly gives ties; the test also goes one step to either side.
+// If numerator = denominator * midpoint, the quotient is a tie. The test also moves the numerator one step to either
+// side.
 TYPED_TEST(Rounding, TiesGoToEven) {
   constexpr int digits = std::numeric_limits<TypeParam>::digits;
   std::mt19937_64 random(5);
@@ -610,14 +611,14 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // One half represents any fraction. The sticky bit needs a mantissa with more bits than the type.
+    // A fraction of one half represents all fractions. The sticky bit needs a mantissa with more bits than the type.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }
 }
 
 RC_GTEST_PROP(Rounding, SmallQuotientsAgreeWithTheProcessor, (std::int64_t a, std::int64_t b)) {
-  // Both operands are exact in double, and IEEE division rounds once.
+  // Both operands are exact in double, so IEEE division rounds only once.
   const std::int64_t numerator = a >> 11;
   const std::int64_t denominator = std::max<std::int64_t>(1, std::abs(b >> 11));
   RC_ASSERT(round_quotient<double>(numerator, static_cast<UInt128>(denominator), 0) ==
@@ -663,7 +664,7 @@ TEST(QuotientLess, KeepsTheDigitsOfADifference) {
   std::mt19937_64 random(23);
   const Grid grid(0, 1000);
   for (int turn = 0; turn < 5000; ++turn) {
-    // Limbs of every size, positive and negative; the high limb may be zero.
+    // Covers limbs of every size, positive and negative; the high limb may be zero.
     const auto limb = [&](int bits) { return static_cast<std::int64_t>(random() >> (64 - bits)); };
     const Limbs above{limb(60) >> (random() % 60), limb(60) - (std::int64_t{1} << 59)};
     const Limbs below{limb(60) >> (random() % 61), 1 + (limb(60) >> (random() % 59))};
@@ -795,7 +796,7 @@ TEST(ExactAccumulator, PartsMayBeMergedInAnyOrder) {
   const double rounded = whole.round<double>();
   whole.add(-rounded);
   parts[2].add(-rounded);
-  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // and the next 53 bits
+  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // the next 53 bits
 }
 
 TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {

@@ -139,7 +139,7 @@ void Error::set_message(ErrorMessage message) {
   parts_ = std::make_shared<const Parts>(std::move(message), parts_->fields);
 }
 
-// Out of line, so that each class's type information exists only in the library and exceptions can cross its boundary.
+// Defined here, so that each class's type information exists only in the library and exceptions can cross its boundary.
 Error::~Error() = default;
 UsageError::~UsageError() = default;
 InputError::~InputError() = default;

@@ -7,11 +7,11 @@
 
 namespace gradus::core {
 
-/// Serializes an exception: class, text and fields. An exception from outside the library becomes an Error with its
-/// text, or an OutOfMemoryError (std::bad_alloc).
+/// Serializes an exception: class, text and fields. An exception from outside the library becomes an OutOfMemoryError
+/// if it is std::bad_alloc, and otherwise an Error with the same text.
 std::string parcel_of(const std::exception_ptr& exception);
 
-/// Throws the error that `rank` of `ranks` serialized.
+/// Throws the error that `rank`, one of `ranks` ranks, serialized.
 [[noreturn]] void throw_parcel(std::string_view parcel, int rank, int ranks);
 
 }  // namespace gradus::core

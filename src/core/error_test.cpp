@@ -1,4 +1,5 @@
-// Error messages in pieces: the text for each front end, the fields, and additions by layers that rethrow.
+// Tests of error messages in pieces: the text for each front end, the fields, and additions by code that rethrows
+// errors.
 #include "gradus/error.hpp"
 
 #include <gtest/gtest.h>

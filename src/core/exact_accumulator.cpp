@@ -22,7 +22,8 @@ struct Magnitude {
 };
 
 Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
-  // Propagates carries, rounding down, so that every limb but the last is in [0, 2^32), and the last gives the sign.
+  // Propagates carries, rounding down. Afterwards every limb but the last is in [0, 2^32), and the last limb gives the
+  // sign.
   const auto settle = [](ExactAccumulator::Limbs& words) {
     std::int64_t carry = 0;
     for (std::size_t index = 0; index + 1 < words.size(); ++index) {
@@ -115,7 +116,7 @@ void ExactAccumulator::propagate() {
   std::int64_t carry = 0;
   for (std::size_t index = 0; index + 1 < limbs_.size(); ++index) {
     const std::int64_t word = limbs_[index] + carry;
-    carry = (word + (std::int64_t{1} << 31)) >> 32;  // to nearest, so that words stay small on both sides of zero
+    carry = (word + (std::int64_t{1} << 31)) >> 32;  // rounded to nearest, so that words of either sign stay small
     limbs_[index] = word - (carry << 32);
   }
   limbs_.back() += carry;
@@ -142,7 +143,8 @@ T ExactAccumulator::quotient(const ExactAccumulator& denominator) const {
   Magnitude rest = magnitude_of(limbs_);
   Magnitude divisor = magnitude_of(denominator.limbs_);
   if (rest.sign == 0) return 0;
-  // Aligns both to the same length, so that the quotient is between 1/2 and 2, then computes its bits by long division.
+  // Aligns both numbers to the same length, so that the quotient is between 1/2 and 2. Then computes the quotient's
+  // bits by long division.
   int exponent = rest.exponent - divisor.exponent;
   const int shift = divisor.length() - rest.length();
   exponent -= shift;

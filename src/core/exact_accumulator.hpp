@@ -1,8 +1,8 @@
-// Exact sums of doubles and of products of two doubles, in a fixed-point number that is wide enough for every possible
-// bit. The fast sums (exact_sum.hpp) fall back on it, and the oracles compute with it.
+// Exact sums of doubles and of products of two doubles, in a fixed-point number with a place for every possible bit.
+// The fast sums (exact_sum.hpp) use it as a fallback, and the oracles compute with it.
 //
 // The number consists of 32-bit limbs, each in a signed 64-bit word. An addition changes three or four words and
-// propagates no carry. A word can take 2^30 additions; add() propagates the carries in time.
+// propagates no carry. A word overflows only after 2^30 additions, and add() propagates the carries before that.
 //
 // Source: Neal, "Fast exact summation using small and large superaccumulators" (2015).
 #pragma once
@@ -56,8 +56,8 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }
 
-/// Returns true if `product`, computed in double from a weight of at most 1 and a squared distance, equals
-/// rounded_product(): the weight was scaled without loss, and the product is not subnormal.
+/// Returns true if `product` equals rounded_product(), where `product` was computed in double from a weight of at most
+/// 1 and a squared distance. This holds if the weight was scaled without loss and the product is not subnormal.
 GRADUS_HOST_DEVICE inline bool is_plain_product(double scaled_weight, double product) {
   return scaled_weight >= 0x1p-900 && product >= 0x1p-1000;
 }
@@ -91,8 +91,8 @@ class ExactAccumulator {
   void merge(const ExactAccumulator& other);
   /// Adds words that were accumulated elsewhere, with at most 2^31 additions each.
   void merge(std::span<const std::int64_t> limbs);
-  /// Propagates carries and returns the words, which are then so small that the words of 2^31 accumulators can be
-  /// added.
+  /// Propagates carries and returns the words. The words are then so small that the words of 2^31 accumulators can be
+  /// added without overflow.
   const Limbs& propagated_limbs() {
     propagate();
     return limbs_;
@@ -116,7 +116,7 @@ class ExactAccumulator {
   void propagate();
 
   Limbs limbs_{};
-  std::int64_t additions_ = 0;  ///< since the last propagation of carries
+  std::int64_t additions_ = 0;  ///< number of additions since the last propagation of carries
 };
 
 }  // namespace gradus::core

@@ -6,10 +6,10 @@
 // number of summands, so the grid is 2^76 times finer than the largest value. It holds every bit of each float within a
 // factor of 2^52 of the largest value, and of each double within a factor of 2^23.
 //
-// A value loses less than one grid step. A quotient of two such sums therefore is in a known interval. If both ends of
+// A value loses less than one grid step. A quotient of two such sums is therefore in a known interval. If both ends of
 // the interval round to the same number, this number is the correctly rounded quotient (certified_quotient). In the
-// rare other cases, the caller sums the values again exactly (exact_accumulator.hpp). For plain sums, a third limb, and
-// an exact accumulator for values that are too small for it, make the sum itself exact (exact_total.hpp).
+// rare other cases, the caller sums the values again exactly (exact_accumulator.hpp). Plain sums become exact with a
+// third limb, and with an exact accumulator for values that are too small for the third limb (exact_total.hpp).
 //
 // Source of pre-rounding to a common grid: Demmel and Nguyen, "Fast reproducible floating-point summation" (2013).
 #pragma once
@@ -24,10 +24,11 @@
 
 namespace gradus::core {
 
-__extension__ using Int128 = __int128;  // an extension of GCC and Clang on every 64-bit target
+__extension__ using Int128 = __int128;  // supported by GCC and Clang on every 64-bit target
 __extension__ using UInt128 = unsigned __int128;
 
-/// Returns the bits per limb for sums of `summands` values, so that the sum of the high limbs stays below 2^62.
+/// Returns the number of bits per limb for sums of `summands` values, such that the sum of the high limbs stays below
+/// 2^62.
 constexpr int limb_bits(std::int64_t summands) {
   const int count_bits = summands <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(summands - 1));
   return 62 - std::max(24, count_bits);
@@ -41,7 +42,7 @@ inline int exponent_above(double magnitude, int least = -900) {
   return magnitude == 0 ? 0 : std::max(exponent, least);
 }
 
-/// The smallest exponent of a Grid; smaller values use it, too.
+/// The smallest exponent of a Grid. Grids for smaller values have this exponent, too.
 inline constexpr int least_grid_exponent = -984;
 
 /// Adding this to a value below 2^51 rounds the value to an integer (ties to even) in the low bits of the sum.
@@ -53,8 +54,8 @@ struct Limbs {
   std::int64_t low = 0;
 };
 
-/// Two limbs, each of which also contains the bits of integer_magic; reading a sum of such limbs subtracts them. Wraps
-/// around.
+/// Two limbs, each of which also contains the bits of integer_magic. A reader of a sum of such limbs subtracts these
+/// bits. The additions wrap around.
 struct RawLimbs {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -81,7 +82,7 @@ struct Grid {
   double to_high = 1;  ///< value * to_high is rounded to the high limb
   double to_low = 1;   ///< the remainder of a limb, times to_low, is rounded to the next limb
   int bits = 38;       ///< bits per limb
-  int unit = 0;        ///< the step of the low limb is 2^unit
+  int unit = 0;        ///< exponent of the step of the low limb, which is 2^unit
 
   Grid() = default;
   Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)) {
@@ -113,8 +114,8 @@ GRADUS_HOST_DEVICE inline int leading_zeros(UInt128 value) {
   return upper != 0 ? leading_zeros(upper) : 64 + leading_zeros(static_cast<std::uint64_t>(value));
 }
 
-/// Rounds (mantissa + f) * 2^exponent to the nearest T, ties to even. f is 0, or an unknown fraction in (0, 1) if
-/// `sticky`; in the second case the mantissa must have more bits than T.
+/// Rounds (mantissa + f) * 2^exponent to the nearest T, ties to even. If `sticky` is false, f is 0. If `sticky` is
+/// true, f is an unknown fraction in (0, 1), and the mantissa must have more bits than T.
 template <class T>
 GRADUS_HOST_DEVICE T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
   constexpr int precision = std::numeric_limits<T>::digits;
@@ -139,15 +140,15 @@ GRADUS_HOST_DEVICE inline double to_double(UInt128 value) {
          static_cast<double>(static_cast<std::uint64_t>(value));
 }
 
-/// Returns numerator / denominator by long division in base 2^32. For small denominators this is faster than a 128-bit
-/// division, much faster on a GPU.
+/// Returns numerator / denominator by long division in base 2^32. For small denominators, long division is faster than
+/// a 128-bit division, and much faster on a GPU.
 GRADUS_HOST_DEVICE inline UInt128 divide_by_digit(UInt128 numerator, std::uint32_t denominator,
                                                   std::uint32_t& remainder) {
   UInt128 quotient = 0;
   std::uint64_t rest = 0;
   for (int shift = 96; shift >= 0; shift -= 32) {
     rest = rest << 32 | static_cast<std::uint32_t>(numerator >> shift);
-    const std::uint64_t digit = rest / denominator;  // below 2^32, because rest < 2^32 denominator
+    const std::uint64_t digit = rest / denominator;  // below 2^32, because rest < 2^32 * denominator
     rest -= digit * denominator;
     quotient = quotient << 32 | digit;
   }
@@ -162,15 +163,15 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
   UInt128 rest = negative ? -static_cast<UInt128>(numerator) : static_cast<UInt128>(numerator);
   if (rest == 0) return 0;
   if constexpr (sizeof(T) == 4) {
-    // A quotient in double has a relative error below 2^-50. If both ends of this interval round to the same float, the
-    // result is certain.
+    // The quotient in double has a relative error below 2^-50. If both ends of the error interval round to the same
+    // float, the result is certain.
     const double magnitude = std::ldexp(to_double(rest) / to_double(denominator), exponent);
     const float lower = static_cast<float>(magnitude * (1 - 0x1p-50));
     const float upper = static_cast<float>(magnitude * (1 + 0x1p-50));
     if (lower == upper && magnitude > 0x1p-900) return negative ? -lower : lower;
   }
   if constexpr (sizeof(T) == 8) {
-    // The same with a relative error below 2^-98: the numerator and the quotient are pairs of doubles.
+    // Repeats this check with a relative error below 2^-98: the numerator and the quotient are pairs of doubles.
     const auto upper = static_cast<std::uint64_t>(rest >> 64);
     if (denominator >> 53 == 0 && upper >> 53 == 0) {
       const double high = static_cast<double>(upper) * 0x1p64;
@@ -189,8 +190,8 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
         return negative ? -magnitude : magnitude;
     }
   }
-  // Left-aligns the numerator. If the quotient still has fewer than 64 bits, bitwise long division appends the missing
-  // bits.
+  // Left-aligns the numerator. If the quotient of the aligned numerator has fewer than 64 bits, bitwise long division
+  // appends the missing bits.
   const int shift = leading_zeros(rest);
   rest <<= shift;
   exponent -= shift;
@@ -216,7 +217,7 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
   return negative ? -magnitude : magnitude;
 }
 
-/// The number high + low, where low is small compared with high (about a hundred bits).
+/// The number high + low, with about a hundred significant bits. low is small compared with high.
 struct TwoDoubles {
   double high = 0;
   double low = 0;
@@ -226,7 +227,7 @@ struct TwoDoubles {
 GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
   const auto upper = static_cast<double>(sum.high);
   const auto lower = static_cast<double>(sum.low);
-  // The remainders of the two conversions.
+  // The sum of the rounding errors of the two conversions.
   const double rest = static_cast<double>(sum.high - static_cast<std::int64_t>(upper)) * grid.to_low +
                       static_cast<double>(sum.low - static_cast<std::int64_t>(lower));
   const double above = upper * grid.to_low;
@@ -266,12 +267,13 @@ GRADUS_HOST_DEVICE GRADUS_OUT_OF_LINE inline Certified<T> interval_quotient(
   const auto greatest = static_cast<UInt128>(denominator + denominator_slack);
   const T below = round_quotient<T>(lower, lower < 0 ? least : greatest, exponent);
   const T above = round_quotient<T>(upper, upper < 0 ? greatest : least, exponent);
-  return {below, below == above && below != 0};  // the sign of a zero would not be certain
+  return {below, below == above && below != 0};  // not certain for zero, whose sign is unknown
 }
 
-/// Returns n / d * 2^exponent rounded once to T, for a number n within `numerator_slack` of `numerator` and a positive
-/// number d within `denominator_slack` of `denominator`. A slack of 0 means equality. Certain if all such quotients
-/// round to the same number.
+/// Returns n / d * 2^exponent, rounded once to T, although n and d are known only approximately: n differs from
+/// `numerator` by at most `numerator_slack`, and d, which is positive, from `denominator` by at most
+/// `denominator_slack`. A slack of 0 means that the value is exact. The result is certain if all quotients of such n
+/// and d round to the same number.
 template <class T>
 GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_t numerator_slack, Int128 denominator,
                                                    std::int64_t denominator_slack, int exponent) {

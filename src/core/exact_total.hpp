@@ -1,5 +1,5 @@
-// Exact sum of many doubles with a known maximum magnitude: three limbs (exact_sum.hpp) for most values, and an exact
-// accumulator for tiny ones. Adding a value takes three integer additions and no carry.
+// The exact sum of many doubles with a known maximum magnitude. Most values are summed in three limbs (exact_sum.hpp),
+// with three integer additions and no carry per value. An exact accumulator sums the tiny values.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct TotalLimbs {
 /// A grid of three limbs for values of magnitude below 2^exponent.
 struct TotalGrid {
   Grid grid;
-  double exact_from = 0;  ///< three limbs hold every bit of values of at least this magnitude
+  double exact_from = 0;  ///< the three limbs hold every bit of values of at least this magnitude
 
   TotalGrid() = default;
   TotalGrid(int exponent, std::int64_t summands)
@@ -51,7 +51,7 @@ struct TotalGrid {
     limbs.low += bits((rest - (middle - integer_magic)) * grid.to_low + integer_magic);
   }
 
-  /// Adds the limbs times 2^exponent to `sum`.
+  /// Adds the sum of the limbs, times 2^exponent, to `sum`.
   void add_to(ExactAccumulator& sum, const TotalLimbs& limbs, int exponent) const {
     sum.add(limbs.high, least_exponent() + 2 * grid.bits + exponent);
     sum.add(limbs.middle, least_exponent() + grid.bits + exponent);
@@ -71,7 +71,7 @@ struct ExactTotal {
     limbs.merge(other.limbs);
     small.merge(other.small);
   }
-  /// Returns the sum, in which the limbs are multiplied by 2^exponent.
+  /// Returns the sum of the limbs, times 2^exponent.
   ExactAccumulator sum(const TotalGrid& grid, int exponent = 0) const {
     ExactAccumulator all = small;
     grid.add_to(all, limbs, exponent);

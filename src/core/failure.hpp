@@ -1,4 +1,4 @@
-// Transport of exceptions out of OpenMP parallel regions, which no exception may leave.
+// Passes exceptions out of OpenMP parallel regions, which no exception may leave.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,10 @@
 
 namespace gradus::core {
 
-/// Threads wrap code that may throw in run(). The calling thread calls rethrow() after the barrier of the region.
+/// Each thread passes code that may throw to run(). The calling thread calls rethrow() after the barrier of the region.
 class FirstFailure {
  public:
-  /// Calls task() and stores the first exception of any thread. Returns true if this call did not throw.
+  /// Calls task(). Stores the first exception of any thread. Returns true if this task did not throw.
   template <class Task>
   bool run(Task&& task) noexcept {
     try {
@@ -22,7 +22,7 @@ class FirstFailure {
     }
   }
 
-  /// Lets other threads stop early. Provides no memory ordering.
+  /// Returns true if some task has thrown, so that other threads can stop early. Provides no memory ordering.
   bool happened() const { return happened_.load(std::memory_order_relaxed); }
 
   void rethrow() const {

@@ -21,7 +21,8 @@ std::uint16_t x87_control() {
 }
 
 void set_x87_control(std::uint16_t word) {
-  // Loading the word is slow. Clears pending exceptions first, because a newly unmasked one would trap.
+  // Loads only a different word, because loading is slow. Clears pending exceptions first, because a newly unmasked
+  // exception would trap.
   if (word == x87_control()) return;
   asm volatile("fnclex\n\tfldcw %0" : : "m"(word));
 }

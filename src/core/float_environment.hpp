@@ -1,4 +1,4 @@
-// The floating-point environment of a thread, on which the bits of a result depend in addition to the operands.
+// The floating-point environment of a thread. In addition to the operands, it determines the bits of a result.
 #pragma once
 
 #include <cfenv>
@@ -16,7 +16,7 @@ class FloatEnvironment {
   static void set_default();
 
   void set() const;
-  /// Returns true if operations give the bits of the default environment and nothing traps. Returns false on
+  /// Returns true if operations give the same bits as in the default environment and nothing traps. Returns false on
   /// architectures whose registers this code does not know.
   bool is_default() const;
 

@@ -17,8 +17,8 @@ constexpr std::uint64_t coordinate_stream = 0;
 constexpr std::uint64_t centre_stream = 1;
 constexpr std::uint64_t member_stream = 2;
 
-/// Returns an approximately normal number: the sum of eight uniform numbers, scaled to variance 1. It is bounded
-/// by 4.9. Unlike logarithms and cosines of C libraries, it has the same bits everywhere.
+/// Returns an approximately normal number: the sum of eight uniform numbers, scaled to variance 1. Its magnitude is at
+/// most 4.9. Logarithms and cosines of C libraries differ between systems, but this sum has the same bits everywhere.
 double bell(const Philox& random, std::uint64_t index) {
   std::int64_t sum = 0;
   for (const std::uint64_t half : {2 * index, 2 * index + 1})
@@ -65,8 +65,8 @@ class RowMaker {
     }
   }
 
-  // The laboratory's code: seed = i, and rand_r(&seed) / (float)RAND_MAX * 10 for each coordinate, in float even for
-  // double points.
+  // Computes a point as the laboratory's code does: seed = i, and rand_r(&seed) / (float)RAND_MAX * 10 for each
+  // coordinate, in float even if T is double.
   void lab(std::int64_t row, T* target) const {
     auto state = static_cast<std::uint32_t>(row);
     for (std::int64_t column = 0; column < columns_; ++column) {
@@ -83,7 +83,8 @@ class RowMaker {
   Philox members_{specification_.seed, member_stream};
 };
 
-// The published program: srand(1), and (double)rand() / RAND_MAX * 23000 for one coordinate after another.
+// Computes the coordinates as the published program does: srand(1), then (double)rand() / RAND_MAX * 23000 for each
+// coordinate in turn.
 template <class T>
 void lab_atoms(std::int64_t first_row, MatrixView<T> points, const std::stop_token& stop) {
   LabSequence sequence(1);
@@ -112,7 +113,7 @@ std::string_view to_string(Generator kind) {
 }
 
 std::int32_t lab_random(std::uint32_t& state) {
-  // Three steps of a linear congruential generator. Each step gives some bits from bit 16 upwards.
+  // Performs three steps of a linear congruential generator. Each step gives some bits, starting at bit 16.
   std::uint32_t result = 0;
   for (const int bits : {11, 10, 10}) {
     state = state * 1103515245u + 12345u;
@@ -122,8 +123,8 @@ std::int32_t lab_random(std::uint32_t& state) {
 }
 
 LabSequence::LabSequence(std::uint32_t seed) {
-  // The initial numbers come from a multiplicative generator modulo 2^31 - 1, which must not begin with 0. The
-  // arithmetic is signed: a seed above 2^31 is negative.
+  // A multiplicative generator modulo 2^31 - 1, whose seed must not be 0, gives the initial numbers. The arithmetic is
+  // signed, so a seed above 2^31 is negative.
   constexpr std::int64_t modulus = 0x7fffffff;
   std::int64_t word = static_cast<std::int32_t>(seed == 0 ? 1 : seed);
   for (std::uint32_t& number : state_) {
@@ -131,7 +132,7 @@ LabSequence::LabSequence(std::uint32_t seed) {
     word = word * 16807 % modulus;
     if (word < 0) word += modulus;
   }
-  oldest_ = separation;  // the C library starts its walk through the state here
+  oldest_ = separation;  // the C library starts at this place of the state
   for (std::size_t discarded = 0; discarded < 10 * degree; ++discarded) next();
 }
 

@@ -1,5 +1,5 @@
-// Generators of points. Every value is a function of the specification, the row and the column, so the points do not
-// depend on threads, machine or C library.
+// Generators of points. Every value depends only on the specification, the row and the column, and not on the number of
+// threads, the machine or the C library.
 #pragma once
 
 #include <array>
@@ -20,21 +20,21 @@ enum class Generator : std::uint8_t {
 };
 std::string_view to_string(Generator kind);
 
-/// No coordinate of a blob is farther from its centre than this many times `spread`.
+/// The maximum distance of a blob's coordinate from its centre, in units of `spread`.
 inline constexpr double farthest_of_blob = 4.9;
 
 struct PointSpecification {
   Generator kind = Generator::uniform;
-  std::uint64_t seed = 0;  ///< lab_points and lab_atoms ignore this and the following members
+  std::uint64_t seed = 0;  ///< ignored by lab_points and lab_atoms, like all following members
   double low = 0;
   double high = 10;
-  std::int64_t clusters = 10;  ///< for blobs
-  double spread = 0.5;         ///< for blobs
+  std::int64_t clusters = 10;  ///< used by blobs
+  double spread = 0.5;         ///< used by blobs
 };
 
-/// Writes the rows from `first_row` on of the infinite table that `specification` describes; `points` gives the number
-/// of rows and columns. `threads` threads share the work, except for lab_atoms, whose numbers form one sequence from
-/// row 0 on. Throws InterruptedError after a stop request.
+/// Writes the rows from `first_row` on of the infinite table that `specification` describes. `points` gives the number
+/// of rows and columns. `threads` threads share the work, except for lab_atoms, whose numbers form a single sequence
+/// that begins at row 0. Throws InterruptedError after a stop request.
 template <class T>
 void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points, int threads,
                      const std::stop_token& stop = {});

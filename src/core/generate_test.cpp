@@ -1,4 +1,4 @@
-// Generated points have the defined bits, for any number of threads and any division into blocks.
+// Tests that generated points have the defined bits, for any number of threads and any division into blocks.
 #include "core/generate.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Generate, LabPointsAreThoseOfTheLaboratory) {
 }
 #endif
 
-// The definition without the C library, so that the test also runs on other systems.
+// Computes the definition without the C library, so that the test also runs on other systems.
 TEST(Generate, LabPointsGolden) {
   std::uint32_t state = 0;
   EXPECT_EQ(lab_random(state), 1012484);
@@ -60,7 +60,7 @@ TEST(Generate, LabPointsGolden) {
   EXPECT_EQ(lab_random(state), 476707713);
 }
 
-// From a C program on glibc 2.36: srand(seed), then rand().
+// The expected numbers come from a C program on glibc 2.36: srand(seed), then rand().
 TEST(Generate, LabSequenceIsThatOfTheCLibrary) {
   LabSequence sequence(1);
   EXPECT_EQ(sequence.next(), 1804289383);
@@ -112,7 +112,7 @@ TEST(Generate, UniformFillsItsRange) {
   EXPECT_LT(lowest, -1.99);
   EXPECT_LT(highest, 6);
   EXPECT_GT(highest, 5.99);
-  EXPECT_NEAR(sum / 100000, 2, 0.04);  // five standard errors
+  EXPECT_NEAR(sum / 100000, 2, 0.04);  // the tolerance is five standard errors
 }
 
 TEST(Generate, BlobsHaveTheirSpreadAndCentres) {

@@ -1,6 +1,6 @@
-// Marks functions that are compiled for the CPU and, in CUDA sources, also for the GPU, so that one source gives one
-// result. GRADUS_OUT_OF_LINE marks rarely called functions, so that they do not take registers from the hot path of a
-// kernel.
+// Macros for functions that CUDA sources compile for the CPU and the GPU, and other sources for the CPU, so that both
+// have the same results. GRADUS_OUT_OF_LINE marks rarely called functions that must not take registers from the hot
+// path of a kernel.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,5 +1,5 @@
-// The ladder of a problem: the row of a variant, which has the same form in every problem, and the search by name. Each
-// variant's file ends with its row. Each problem has one explicit list of pointers to the rows, in ladder order
+// The ladder of a problem: a row for each variant, and the search by name. Rows have the same form in every problem.
+// Each variant's file ends with its row. Each problem has one explicit list of pointers to the rows, in ladder order
 // (src/<problem>/variants.cpp). Nothing registers itself.
 #pragma once
 
@@ -28,7 +28,7 @@ struct OptionTable;
 
 using gradus::Backend;
 
-/// Supported, or the reason why not.
+/// States that a job is supported, or the reason why it is not.
 struct Support {
   bool supported = true;
   std::string reason;
@@ -38,8 +38,8 @@ struct Support {
   explicit operator bool() const { return supported; }
 };
 
-/// The accuracy that a variant owes, compared with the oracle. Each problem has one function that checks it (compare()
-/// in its cases.hpp), which the tests, `gradus verify` and `gradus bench` share.
+/// The accuracy that a variant guarantees, relative to the oracle. One function per problem checks it: compare() in the
+/// problem's cases.hpp, which the tests, `gradus verify` and `gradus bench` share.
 struct Contract {
   enum Kind : std::uint8_t {
     same_bits,  ///< identical to the oracle: labels, centroids, counts, distances, cells
@@ -48,7 +48,7 @@ struct Contract {
   };
   Kind kind = same_bits;
   double bound = 0;          ///< relative bound if the kind is `within`
-  std::string_view of = {};  ///< the bounded quantity, or the part of the result that is identical
+  std::string_view of = {};  ///< the bounded quantity, or the identical part of the result
 
   friend bool operator==(const Contract& contract, Kind kind) { return contract.kind == kind; }
   /// Returns true if `value` satisfies a contract of the kind `within`; NaN never does. `slack` is added to the
@@ -58,9 +58,9 @@ struct Contract {
   }
 };
 std::string_view to_string(Contract::Kind kind);
-/// Returns the kind, and which part is identical if not everything is: "same bits of integers".
+/// Returns the kind of the contract, with the identical part if only a part is identical: "same bits of integers".
 std::string kind_text(const Contract& contract);
-/// Returns kind_text(), or the bound: "within 0.0001".
+/// Returns kind_text(), or for `within` the bound: "within 0.0001".
 std::string text(const Contract& contract);
 
 using Memory = MemoryEstimate;
@@ -68,11 +68,11 @@ using Memory = MemoryEstimate;
 /// The element types of a room's data. Every variant of the room exists for each of them.
 template <class... T>
 struct Elements {};
-/// For rooms whose problems have no data, such as locks: their templates are instantiated with `void`.
+/// For rooms whose problems have no data, such as locks. Their templates are instantiated with `void`.
 using NoElements = Elements<void>;
 
-/// A room is a struct with the names of a problem: `name`, `Shape`, `Elements`, and `Problem<T>` and `Result<T>` for
-/// each element type T.
+/// A run of a variant. A room is a struct with the names of a problem: `name`, `Shape`, `Elements`, and `Problem<T>`
+/// and `Result<T>` for each element type T.
 ///
 /// A run does the whole job. `execution` gives the number of threads, the device and the progress callback. The run
 /// adds the seconds of its phases to `phases`.
@@ -80,7 +80,8 @@ template <class Room, class T>
 using Run = typename Room::template Result<T> (*)(const typename Room::template Problem<T>& problem,
                                                   const Execution& execution, std::vector<Phase>& phases);
 
-/// Replaces the runs of a variant that this build does not compile. The row's `supports` also reports it.
+/// Stands for the runs of a variant that this build does not compile; calling it throws UnsupportedError. The
+/// `supports` of the variant's row reports the same reason.
 struct NotCompiled {};
 
 template <class Room, class T>
@@ -107,7 +108,7 @@ struct Runs<Room, Elements<T...>> : RunOf<Room, T>... {
   using RunOf<Room, T>::operator()...;
 };
 
-// The runs of a GPU variant, one per element type. Every build has the row of the variant in its table.
+// The runs of a GPU variant, one per element type. The table contains the variant's row even in builds without CUDA.
 #ifdef GRADUS_HAS_CUDA
 #define GRADUS_CUDA_RUNS(...) \
   { __VA_ARGS__ }
@@ -149,21 +150,22 @@ struct RowFactsOf<Room> {
   using Type = typename Room::RowFacts;
 };
 
-/// A row of a room's table. Members without a default must be given in every row.
+/// A row of a room's table. Every row must state the members without a default.
 template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
   std::string_view name;         ///< name of the file, the function, the row and the --variant value
   std::string_view summary;      ///< the idea in one line
-  std::string_view change = {};  ///< the difference from the previous rung, and why it helps
+  std::string_view change = {};  ///< the difference from the previous rung, and its benefit
   Contract contract = {};
   Backend backend;
-  bool deterministic = true;  ///< same bits again with the same number of threads; `same_bits`: with any number
-  bool device_input = false;  ///< accepts views of GPU memory; the driver copies all other views there
-  bool on_ranks = false;      ///< ranks may share its work: see Execution::communicator
-  bool baseline = false;      ///< another library, which may be missing on the machine; never chosen automatically
-  const OptionTable* options = nullptr;  ///< options that only this variant has: see core/variant_options.hpp
+  bool deterministic = true;  ///< a run with the same number of threads gives the same bits again; with `same_bits`,
+                              ///< any number of threads does
+  bool device_input = false;  ///< accepts views of GPU memory; the driver copies views of host memory to the GPU
+  bool on_ranks = false;      ///< several ranks may share the work: see Execution::communicator
+  bool baseline = false;      ///< another library, which a machine may lack; never chosen automatically
+  const OptionTable* options = nullptr;  ///< the variant-specific options: see core/variant_options.hpp
   /// Returns whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
   /// Returns the memory that the job needs with this number of threads.
@@ -212,8 +214,8 @@ class Rows {
   std::span<const Row* const> rows_;
 };
 
-// Declares a row, which the variant's file defines at its end, and makes a pointer to it, for the list of rungs of a
-// room. Rows are constant-initialized, so the initialization order of files does not matter.
+// Declares a row, which is defined at the end of the variant's file, and makes a pointer to it for the room's list of
+// rungs. Rows are constant-initialized, so the initialization order of files does not matter.
 #define GRADUS_DECLARE_RUNG(name) extern constinit const Variant name##_rung;
 #define GRADUS_POINT_TO_RUNG(name) &name##_rung,
 
@@ -221,8 +223,8 @@ class Rows {
 struct Ladder {
   std::string_view problem;
   std::vector<VariantInfo> (*variants)();  ///< in table order
-  /// Returns whether the variant supports at least one of the problem's usual shapes on the machine. Detects GPUs if
-  /// the variant needs one. Throws UsageError for an unknown name.
+  /// Returns support if the variant supports at least one of the problem's usual shapes on the machine. Detects GPUs if
+  /// the variant needs a GPU. Throws UsageError for an unknown name.
   Support (*support)(std::string_view variant, const execution::Machine& machine);
 };
 
@@ -241,7 +243,7 @@ const auto& find_variant(const List& variants, std::string_view name, std::strin
                    {.code = error_code::unknown_variant, .argument = "variant", .value = std::string(name)});
 }
 
-/// Returns support if the variant supports one of the shapes, otherwise the reason for the last shape.
+/// Returns support if the variant supports one of the shapes, otherwise the reason against the last shape.
 template <class Variant, class Shapes>
 Support supports_any(const Variant& variant, const Shapes& shapes, const execution::Machine& machine) {
   Support support;

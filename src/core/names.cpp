@@ -13,7 +13,7 @@ std::string with_underscores(std::string_view name) {
 
 namespace {
 
-// Levenshtein distance, with one row of the table at a time.
+// Computes the Levenshtein distance. Keeps only one row of the table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

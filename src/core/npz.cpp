@@ -18,7 +18,7 @@ void append(std::string& text, std::uint64_t value, int bytes) {
   for (int byte = 0; byte < bytes; ++byte) text += static_cast<char>(value >> (8 * byte) & 0xff);
 }
 
-/// The two headers of a file in a ZIP archive: in front of the file, and in the directory at the end.
+/// The two headers of a file in a ZIP archive: one precedes the file, the other is in the directory at the end.
 struct Headers {
   std::string local;
   std::string directory;
@@ -110,7 +110,7 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
       value = value << 8 | std::to_integer<std::size_t>(bytes[at + static_cast<std::size_t>(byte)]);
     return value;
   };
-  // Parses the archive file by file and rebuilds its headers and directory, which must match to the byte.
+  // Parses the archive file by file and rebuilds its headers and directory. The archive must match them to the byte.
   std::string directory;
   std::size_t offset = 0;
   while (begins_with(bytes.subspan(offset), "PK\x03\x04")) {
@@ -145,7 +145,7 @@ std::span<const std::byte> NpzArrays::elements(std::string_view name, std::strin
                                                std::int64_t columns) const {
   const Entry* const entry = find(name);
   if (entry == nullptr) refuse("it has no array '" + std::string(name) + "'");
-  constexpr std::size_t length_at = 8;  // two bytes that contain the length of the rest of the header
+  constexpr std::size_t length_at = 8;  // position of two bytes that contain the length of the rest of the header
   std::size_t header = length_at + 2;
   if (entry->bytes.size() >= header)
     header += std::to_integer<std::size_t>(entry->bytes[length_at]) |

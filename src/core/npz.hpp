@@ -1,5 +1,5 @@
-// Archives in the format of NumPy's savez(): an uncompressed ZIP file of .npy files (.npz). Both NumPy and this program
-// can read them. files/npz.hpp reads archives from other sources.
+// Archives in the format of NumPy's savez(): an uncompressed ZIP file of .npy files (.npz). NumPy and this
+// library can read these archives. files/npz.hpp reads archives from other sources.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace gradus::core {
 /// Python's notation, with quotes.
 std::string npy_header(std::string_view descr, std::span<const std::int64_t> shape);
 
-/// Returns "(3, 4)" or "(3,)".
+/// Formats a shape as a Python tuple: "(3, 4)" or "(3,)".
 std::string shape_text(std::span<const std::int64_t> shape);
 
 template <class T>
@@ -29,7 +29,7 @@ std::string_view npy_descr() {
   else if constexpr (std::is_same_v<T, std::int32_t>) return "'<i4'";
   else if constexpr (std::is_same_v<T, std::int64_t>) return "'<i8'";
   else if constexpr (std::is_same_v<T, std::uint64_t>) return "'<u8'";
-  else return "'|u1'";  // bytes and text
+  else return "'|u1'";  // bytes or text
 }
 
 /// Arrays to be written. add() copies them.
@@ -42,8 +42,8 @@ class NpzContent {
     add_file(name, npy_header(npy_descr<T>(), shape), elements, bytes);
   }
 
-  /// Writes the archive. Throws Error if it exceeds the 4 GiB limit of the plain ZIP format. Computes checksums of all
-  /// bytes.
+  /// Writes the archive, with checksums of all bytes. Throws Error if the archive exceeds the 4 GiB limit of the plain
+  /// ZIP format.
   void write(AtomicFile& file) const;
 
  private:
@@ -56,15 +56,16 @@ class NpzContent {
   std::vector<Entry> entries_;
 };
 
-/// The arrays of an archive that NpzContent wrote. Throws InputError with `name` if even a single byte differs.
+/// The arrays of an archive that NpzContent wrote. Throws InputError with `name` if a single byte of the archive
+/// differs.
 class NpzArrays {
  public:
   NpzArrays(std::span<const std::byte> bytes, std::string name);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  /// Returns the elements of an array with `columns` columns, or of a one-dimensional array (0). Throws InputError if
-  /// the array is missing or has another type or shape.
+  /// Returns the elements of an array with `columns` columns; 0 stands for a one-dimensional array. Throws InputError
+  /// if the array is missing or has another type or shape.
   template <class T>
   std::vector<T> get(std::string_view name, std::int64_t columns = 0) const {
     const std::span<const std::byte> bytes = elements(name, npy_descr<T>(), sizeof(T), columns);

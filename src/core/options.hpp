@@ -19,7 +19,8 @@
 
 namespace gradus::core {
 
-/// The value of an option. A choice is the index of its enumerator. std::monostate means that the option is not given.
+/// The value of an option. A choice is the index of its enumerator. std::monostate stands for an option that is not
+/// given.
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, std::vector<double>,
                            std::vector<std::int64_t>>;
 
@@ -46,25 +47,25 @@ struct Choice {
   std::string_view alias;
 };
 
-/// The declared part of an option's row. Kind, type and default are derived from the member.
+/// The part of an option's row that the table states. Kind, type and default come from the member.
 struct OptionFacts {
   std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
-  std::string_view shown = {};        ///< name in the command line, Python and records, if it differs
-  std::string_view placeholder = {};  ///< placeholder of the value in --help, if it is not the usual one
-  std::string_view initial = {};      ///< description of the default in --help, if it is not a value
+  std::string_view shown = {};        ///< name in the command line, Python and records; empty: same as `name`
+  std::string_view placeholder = {};  ///< placeholder of the value in --help; empty: the usual one of the kind
+  std::string_view initial = {};      ///< text for the default in --help; empty: the value
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool above_least = false;            ///< excludes `least` itself
   bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
-  bool is_file = false;                ///< the text is a file name
-  bool in_job = true;                  ///< identifies a job in checkpoints and across ranks
+  bool is_file = false;                ///< the value is a file name
+  bool in_job = true;                  ///< the option identifies a job in checkpoints and across ranks
   bool recorded = true;                ///< part of the record of a run, and an argument in Python
   bool optional = false;               ///< the default means "not given": None in Python, null in records
-  bool from_input = false;             ///< if not given on the command line, the input determines the value
-  std::string_view calls = {};         ///< other Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< value of estimators that lack the option, as in scikit-learn
+  bool from_input = false;             ///< the input determines the value if the command line does not
+  std::string_view calls = {};         ///< further Python functions with this argument: "kmeans_memory KMeans"
+  std::string_view scikit_learn = {};  ///< value that estimators without this option use, as in scikit-learn
 };
 
 struct Option : OptionFacts {
@@ -91,14 +92,14 @@ struct Option : OptionFacts {
 template <class Options>
 inline constexpr std::array<Option, 0> option_rows{};
 
-/// A table for code that does not know the struct.
+/// An option table for code that does not know the struct.
 struct OptionTable {
   std::span<const Option> rows = {};
 };
 template <class Options>
 inline constexpr OptionTable option_table{option_rows<Options>};
 
-/// Returns the index of the choice with this name or alias. Hyphens and underscores are interchangeable.
+/// Returns the index of the choice with this name or alias, or nullopt. Hyphens and underscores are interchangeable.
 constexpr std::optional<std::size_t> find_choice(std::span<const Choice> choices, std::string_view text) {
   for (std::size_t index = 0; index < choices.size(); ++index)
     for (const std::string_view name : {choices[index].name, choices[index].alias})
@@ -106,14 +107,15 @@ constexpr std::optional<std::size_t> find_choice(std::span<const Choice> choices
   return std::nullopt;
 }
 
-/// Returns the row of a member or front-end name, or null.
+/// Returns the row whose member or front-end name is `name`, or null.
 constexpr const Option* find_option(std::span<const Option> rows, std::string_view name) {
   for (const Option& row : rows)
     if (row.name == name || row.front_name() == name) return &row;
   return nullptr;
 }
 
-/// Throws the UsageError for a value that an option does not allow. All option checks report through this function.
+/// Throws the UsageError for a value that an option does not allow. Every check of an option reports through this
+/// function.
 [[noreturn]] void refuse_value(std::string_view name, const std::string& value, const std::string& allowed);
 
 /// Throws the UsageError for a number that is not an enumerator.
@@ -134,19 +136,19 @@ constexpr const Option& option_row(std::string_view name) {
 /// Returns the minimum and maximum of an integer option, limited to 64 bits.
 std::pair<std::int64_t, std::int64_t> integer_range(const Option& row);
 
-/// Throws the UsageError for an integer with too many bits for the option. `value` contains its digits.
+/// Throws the UsageError for an integer with too many bits for the option. `value` is the integer in digits.
 [[noreturn]] void refuse_integer(const Option& row, std::string_view name, const std::string& value);
 
 /// Throws UsageError if the value of the option is out of range or not an enumerator.
 void check_option(const Option& row, const void* options);
 
-/// Throws UsageError if the value is out of the option's range. `name` is the option's name in the message.
+/// Throws UsageError if the value is out of the option's range. The message calls the option `name`.
 void check_value(const Option& row, const Value& value, std::string_view name);
 
-/// Returns the value as text for the command line and records: the shortest text that parses to the same number.
+/// Returns the value as text for the command line and records. A number becomes the shortest text that parses to it.
 std::string value_text(const Option& row, const Value& value);
 
-/// Returns a line "name=value" for each option that identifies a job.
+/// Returns one line "name=value" for each option that identifies a job.
 std::string option_lines(std::span<const Option> rows, const void* options);
 
 template <class Options>
@@ -159,8 +161,8 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member of another type to text and back: text(const Content&), value(const std::string&). Specialized
-/// next to the table.
+/// Converts a member of another type to text and back, by text(const Content&) and value(const std::string&).
+/// Specialized next to the table.
 template <class Content>
 struct TextOf;
 
@@ -248,7 +250,7 @@ void store(std::optional<Content>& content, const Value& value) {
 
 }  // namespace detail
 
-/// Returns the row of a member, or of a nested member if several are given.
+/// Returns the row of a member. With several arguments, returns the row of a nested member.
 template <auto first, auto... rest>
 constexpr Option option(const OptionFacts& facts) {
   using Options = typename detail::StructOf<decltype(first)>::Options;

@@ -49,7 +49,7 @@ class PhaseTimer {
   ~PhaseTimer() {
     try {
       add_phase(phases_, name_, seconds_since(start_));
-    } catch (const std::bad_alloc&) {  // the work is done, even if its duration cannot be recorded
+    } catch (const std::bad_alloc&) {  // ignored: the work is done, even if its duration cannot be recorded
     }
   }
 

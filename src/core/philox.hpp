@@ -1,6 +1,6 @@
 // Philox 4x32-10, the counter-based random number generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3" (SC 2011). A number is a function of (seed, stream, index) alone, so it does not depend on the
-// thread, rank or GPU that draws it.
+// as easy as 1, 2, 3" (SC 2011). A number depends only on (seed, stream, index), and not on the thread, rank or GPU
+// that draws it.
 #pragma once
 
 #include <array>
@@ -41,8 +41,8 @@ class Philox {
   /// Returns a multiple of 2^-53, uniform in [0, 1).
   constexpr double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
 
-  /// Returns an integer, uniform in [0, bound): the high half of a 128-bit product, with a bias below bound / 2^64.
-  /// bound > 0.
+  /// Returns an integer, uniform in [0, bound), for bound > 0. The integer is the high half of a 128-bit product; its
+  /// bias is below bound / 2^64.
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     return static_cast<std::uint64_t>((static_cast<UInt128>(bits(index)) * bound) >> 64);
   }

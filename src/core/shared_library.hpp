@@ -1,4 +1,4 @@
-// Other libraries that are opened on first use, so that Gradus does not depend on them.
+// Libraries that are opened on first use, so that Gradus does not depend on them.
 #pragma once
 
 #include <initializer_list>
@@ -14,11 +14,11 @@ class SharedLibrary {
   explicit SharedLibrary(std::initializer_list<const char*> files);
 
   explicit operator bool() const { return handle_ != nullptr; }
-  /// Returns the file name of the opened library, as it was given.
+  /// Returns the file name under which the library was opened.
   const std::string& file() const { return file_; }
-  /// Returns the system's error message for the last file if none could be opened.
+  /// Returns the system's error message for the last file, if no file could be opened.
   const std::string& why_not() const { return why_not_; }
-  /// Returns a function of the opened library, or null if it has none of this name.
+  /// Returns the library's function with this name, or null.
   void* find(const char* name) const;
   /// Overload for a known type, which is a pointer to a function.
   template <class Function>

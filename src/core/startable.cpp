@@ -39,12 +39,12 @@ class Attributes {
   pthread_attr_t attributes_;
 };
 
-/// The point at which the started threads wait until all of them have been counted.
+/// A gate at which the started threads wait until all of them have been counted.
 struct Gate {
   std::mutex mutex;
   std::condition_variable opened;
   bool is_open = false;
-  std::vector<pid_t> passed;  ///< reserved in advance: a thread must not throw
+  std::vector<pid_t> passed;  ///< allocated in advance, because a thread must not throw
 };
 
 void* wait_at(void* gate) {
@@ -55,7 +55,7 @@ void* wait_at(void* gate) {
   return nullptr;
 }
 
-/// Waits until the kernel has released the thread ids, because joined threads count against the limits until then.
+/// Waits until the kernel has released the thread ids. Until then, joined threads count against the limits.
 void wait_until_forgotten(const std::vector<pid_t>& threads) {
   const auto latest = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   for (const pid_t thread : threads)
@@ -115,18 +115,18 @@ int count_startable(int threads) {
 
 int startable_threads(int threads) {
   constinit static thread_local int known = 1;
-  // A nested team, or one beyond OMP_THREAD_LIMIT, has fewer threads anyway.
+  // A nested team, or a team beyond OMP_THREAD_LIMIT, has fewer threads anyway.
   const int asked = std::min(threads, omp_get_thread_limit());
   if (asked <= 1 || omp_get_active_level() >= omp_get_max_active_levels()) return threads;
-  // Under an address-space limit, memory that was free for stacks may be in use now, because the runtime ends threads
-  // that a smaller team does not need and starts them again later. So this code ends the runtime's idle threads and
-  // counts the whole team.
+  // Under an address-space limit, each team needs a new count. The runtime ends threads that a smaller team does not
+  // need, and starts them again later; other memory may then occupy the space of their stacks. So this code ends the
+  // runtime's idle threads and counts the whole team.
   const bool is_limited = has_limited_address_space();
   if (asked <= known && !is_limited) return threads;
-  static const pid_t first_process = getpid();  // in a forked child the runtime would wait for its parent's threads
+  static const pid_t first_process = getpid();  // in a forked child, the runtime would wait for threads of the parent
   if (is_limited && getpid() == first_process && omp_get_level() == 0)
     omp_pause_resource(omp_pause_soft, omp_get_initial_device());
-  // The calling thread already exists, so counting it as well leaves room for what else the runtime needs.
+  // The calling thread already exists. Counting it as well leaves room for the runtime's other needs.
   const int startable = std::max(count_startable(asked), 1);
   known = std::max(known, startable);
   return startable == asked ? threads : startable;

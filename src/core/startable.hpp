@@ -4,21 +4,21 @@
 
 namespace gradus::core {
 
-/// Returns how many threads of a team of `threads`, including the calling thread, can be started. Tests with
-/// count_startable() if this thread asks for more than ever before, because OpenMP runtimes keep separate teams per
-/// calling thread. Under an address-space limit (ulimit -v), tests every time, after ending the runtime's idle threads.
-/// Other threads or programs may use up the counted resources before the team starts.
+/// Returns how many threads of a team of `threads`, including the calling thread, can be started. Counts with
+/// count_startable() if the calling thread requests more threads than ever before, because OpenMP runtimes keep a
+/// separate team for each calling thread. Under an address-space limit (ulimit -v), counts at every call, after ending
+/// the runtime's idle threads. Other threads or programs may use up the counted resources before the team starts.
 int startable_threads(int threads);
 
-/// Starts this many threads at the same time, with the stack size of the OpenMP runtime, and ends them again. Returns
-/// how many could be started. There is no other way to detect limits of address space (ulimit -v), of the user's
-/// threads (ulimit -u) and of a container (pids.max).
+/// Starts this many threads at the same time, with the stack size of the OpenMP runtime, ends them again, and returns
+/// how many could be started. No other method detects limits of address space (ulimit -v), of the user's threads
+/// (ulimit -u) and of a container (pids.max).
 int count_startable(int threads);
 
-/// Parses a value of OMP_STACKSIZE such as "512", "4M" or "1 g". Returns bytes, or 0 if it is invalid.
+/// Parses a value of OMP_STACKSIZE such as "512", "4M" or "1 g". Returns the size in bytes, or 0 for an invalid value.
 long long stack_bytes(const char* text);
 
-/// Returns the stack size in bytes that OMP_STACKSIZE, GOMP_STACKSIZE or KMP_STACKSIZE requests; 0 if none does.
+/// Returns the stack size in bytes that OMP_STACKSIZE, GOMP_STACKSIZE or KMP_STACKSIZE requests, or 0 if none is set.
 long long wanted_stack_bytes();
 
 }  // namespace gradus::core

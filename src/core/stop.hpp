@@ -16,7 +16,7 @@
 //
 //   Threads need not notify each other. The skipped output is undefined, so the calling thread must call honour_stop()
 //   before anything reads it.
-// * Code for other instruction sets must not instantiate inline functions, and polls through a StopPoll.
+// * Code for other instruction sets must not instantiate inline functions. It polls through a StopPoll.
 #pragma once
 
 #include <algorithm>
@@ -30,12 +30,12 @@
 
 namespace gradus::core {
 
-/// Multiply-adds (or operations of the same cost) between two polls: a millisecond in the slowest loops, less in
-/// others.
+/// Number of multiply-adds, or of operations of the same cost, between two polls. They take a millisecond in the
+/// slowest loops and less in other loops.
 inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
-/// Returns the number of elements per chunk: `operations_between_polls` operations, but at least one element and at
-/// most an equal share of `threads` threads.
+/// Returns the number of elements per chunk: enough for `operations_between_polls` operations, but at least one element
+/// and at most the equal share of one of `threads` threads.
 constexpr std::int64_t chunk_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
   const std::int64_t most = operations_between_polls / std::max<std::int64_t>(operations_of_an_element, 1);
   return std::max<std::int64_t>(std::min(most, (count + threads - 1) / threads), 1);
@@ -54,8 +54,8 @@ void fill_until_stopped(const std::stop_token& stop, T* first, T* last, T value)
     std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_polls, last - first), value);
 }
 
-/// honour_stop() for single-threaded callbacks without chunks, such as comparisons in a sort. Polls once in 16,384
-/// calls.
+/// A cheap honour_stop() for single-threaded callbacks without chunks, such as comparisons in a sort: polls once in
+/// 16,384 calls.
 class RarePoll {
  public:
   RarePoll(const std::stop_token& stop, std::string_view message) : stop_(&stop), message_(message) {}
@@ -69,7 +69,7 @@ class RarePoll {
   std::uint32_t calls_ = 0;
 };
 
-/// A stop token as plain data: look(token) returns true if a stop was requested. The token must outlive it.
+/// A stop token as plain data. look(token) returns true if a stop was requested. The token must outlive the StopPoll.
 struct StopPoll {
   const std::stop_token* token;
   bool (*look)(const std::stop_token*);

@@ -9,7 +9,7 @@ namespace gradus::core {
 
 namespace {
 
-/// Returns the text with every byte for which plain(byte) is false written as \xNN.
+/// Returns the text, with each byte for which plain(byte) is false written as \xNN.
 template <class Plain>
 std::string escaped(std::string_view text, const Plain& plain) {
   constexpr char digits[] = "0123456789abcdef";
@@ -32,7 +32,7 @@ std::string escaped(std::string_view text, const Plain& plain) {
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
   const auto is_plain = [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; };
-  std::string quoted = "'";  // operator+ triggers a false warning of GCC 12 (-Wrestrict)
+  std::string quoted = "'";  // not operator+, for which GCC 12 gives a false warning (-Wrestrict)
   quoted += escaped(text.substr(0, most), is_plain);
   quoted += text.size() > most ? "...'" : "'";
   return quoted;

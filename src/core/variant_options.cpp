@@ -70,7 +70,7 @@ const Option* find_in(const VariantOptions& variant, std::string_view name) {
   return variant.table == nullptr ? nullptr : find_option(variant.table->rows, name);
 }
 
-/// Throws the UsageError for an option that the variant does not have.
+/// Throws the UsageError for an option that the variant lacks.
 [[noreturn]] void refuse_option(const std::string& name, const VariantOptions& variant,
                                 std::span<const VariantOptions> all, std::string_view problem) {
   std::string owners;

@@ -1,5 +1,5 @@
-// Options that only some variants have (Execution::variant_options). Such a variant has a separate options struct with
-// a table (core/options.hpp), to which its row points.
+// Options that only some variants have (Execution::variant_options). Such a variant has a separate options struct. The
+// variant's row points to the table of this struct (core/options.hpp).
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace gradus::core {
 
-/// A variant and the table of its options, or null if it has none.
+/// A variant and the table of its options. The table is null if the variant has no options.
 struct VariantOptions {
   std::string_view variant;
   const OptionTable* table = nullptr;

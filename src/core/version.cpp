@@ -5,7 +5,7 @@
 
 namespace gradus {
 
-// The text must match the numbers.
+// The version's text must match its numbers.
 static_assert(
     std::string_view(GRADUS_VERSION_STRING) ==
     GRADUS_TEXT(GRADUS_VERSION_MAJOR) "." GRADUS_TEXT(GRADUS_VERSION_MINOR) "." GRADUS_TEXT(GRADUS_VERSION_PATCH));

@@ -8,9 +8,9 @@
 
 namespace gradus::core {
 
-/// Calls visit(index of the first row, copied rows) for consecutive blocks of `count` rows until it returns false.
-/// copy(first, number) returns a block in host memory. Blocks are small at first, because the visit may end soon, and
-/// then grow.
+/// Calls visit(index of the first row, copied rows) for consecutive blocks of at most `count` rows until it returns
+/// false. copy(first, number) returns a block in host memory. The first blocks are small, because the visit may end
+/// soon, and later blocks grow.
 template <class T, class Copy, class Visit>
 void visit_copies(std::int64_t count, const Copy& copy, const Visit& visit) {
   constexpr std::int64_t most = 65536;

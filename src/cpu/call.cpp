@@ -8,7 +8,8 @@
 namespace gradus::cpu {
 namespace {
 
-/// A thread of the OpenMP runtime: the call that last changed its environment, and its environment before that.
+/// The state of a thread of the OpenMP runtime: the last call that set the thread's environment, and the environment
+/// that the thread had before.
 struct Worker {
   std::uint64_t call = 0;
   core::FloatEnvironment before;
@@ -30,7 +31,7 @@ Call::Call() {
 
 void Call::take_team(int threads) {
   if (threads <= threads_) return;
-  // Threads that start here inherit the environment that they would have inherited without this call.
+  // The parallel region below may start threads. They inherit the environment that they would have without this call.
   const bool is_default = environment_.before().is_default();
   if (!is_default) environment_.before().set();
   bool changed = false;
@@ -49,7 +50,7 @@ Call::~Call() {
   if (number_ == 0) return;
   outermost = nullptr;
   if (threads_ == 1 || (!changed_ && environment_.before().is_default())) return;
-    // Threads that the runtime has started since then also get the caller's environment.
+    // Threads that the runtime started after take_team() had run also get the caller's environment.
 #pragma omp parallel num_threads(threads_)
   if (omp_get_thread_num() != 0) (worker.call == number_ ? worker.before : environment_.before()).set();
 }

@@ -1,4 +1,4 @@
-// The threads of a public call.
+// Tracks a public call and the environment of its threads.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,10 @@
 
 namespace gradus::cpu {
 
-/// Exists while a public call runs in the calling thread. This thread, and each thread of the teams that start_team()
-/// starts during the call, has the default floating-point environment. The destructor restores the environment of the
-/// calling thread and of the OpenMP runtime's threads, which outlive the call. A nested call changes nothing.
+/// Exists while a public call runs in the calling thread. The calling thread, and each thread of the teams that
+/// start_team() starts during the call, has the default floating-point environment. The destructor restores the
+/// environment of the calling thread and of the OpenMP runtime's threads, which outlive the call. A nested call changes
+/// nothing.
 class Call {
  public:
   Call();
@@ -18,10 +19,10 @@ class Call {
   ~Call();
 
   /// Gives `threads` threads of the OpenMP runtime the default environment. Threads that the runtime starts later
-  /// inherit it from the calling thread; oneTBB's threads adopt it with each task.
+  /// inherit it from the calling thread. oneTBB's threads adopt it with each task.
   void take_team(int threads);
 
-  /// Records that the caller leaves the number of threads to the library, which may use fewer at any time.
+  /// Records that the caller did not choose the number of threads. The library may then use fewer threads at any time.
   void choose_threads() { chooses_threads_ = true; }
   bool chooses_threads() const { return chooses_threads_; }
 
@@ -30,10 +31,10 @@ class Call {
 
  private:
   core::DefaultFloatEnvironment environment_;
-  std::uint64_t number_ = 0;  ///< 0: nested call
+  std::uint64_t number_ = 0;  ///< 0 for a nested call
   int threads_ = 1;
   bool chooses_threads_ = false;
-  bool changed_ = false;  ///< at least one runtime thread had another environment
+  bool changed_ = false;  ///< true if at least one runtime thread had another environment
 };
 
 }  // namespace gradus::cpu

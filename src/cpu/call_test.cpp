@@ -1,4 +1,4 @@
-// Tests of public calls: the floating-point environment of their threads, and whether threads can be started.
+// Tests of public calls: the floating-point environment of their threads, and the check that threads can be started.
 #include "cpu/call.hpp"
 
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ TEST(StackBytes, OfOmpStacksize) {
     EXPECT_EQ(core::stack_bytes(each.text), each.bytes) << (each.text != nullptr ? each.text : "null");
 }
 
-// False under AddressSanitizer, which aborts the process if there is no address space for its data of a new thread.
+// False under AddressSanitizer, which aborts the process if a new thread's data does not fit in the address space.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool limits_only_stacks = false;
 #elif defined(__has_feature)
@@ -153,7 +153,7 @@ TEST(StartableThreads, LimitATeam) {
               return ready > 2 && ready < 9 && chosen_threads(1e12, {.threads = 100}) == 100;
             }),
             "");
-  // A child of a process that has had a team would be refused for another reason.
+  // If this process had run a team, its child would be refused for another reason.
   const std::string message = where_threads_are_few([] {
     require_startable(100);
     return true;

@@ -12,7 +12,7 @@
 namespace gradus::cpu {
 
 int chosen_threads(double nanoseconds, const Execution& execution) {
-  constexpr double worth_a_thread = 128e3;  // about ten times the cost of starting a thread and waiting for it
+  constexpr double worth_a_thread = 128e3;  // in ns: about ten times the cost of starting a thread and waiting for it
   const int all = thread_count(execution);
   if (execution.threads > 0) return all;
   const double worth = nanoseconds / worth_a_thread;
@@ -20,7 +20,7 @@ int chosen_threads(double nanoseconds, const Execution& execution) {
 }
 
 int ready_threads(int threads, double nanoseconds) {
-  constexpr double is_short = 8e6;  // two time slices: a team may lose that much at one barrier
+  constexpr double is_short = 8e6;  // in ns: a team may lose two time slices at one barrier
   if (Call* const call = Call::current(); call != nullptr && std::isfinite(nanoseconds)) call->choose_threads();
   return core::startable_threads(nanoseconds < is_short ? threads_with_processor(threads) : threads);
 }

@@ -27,7 +27,7 @@ struct LaneRanges {
   std::int64_t lanes;
   T* lowest;
   T* highest;
-  T* zeros;  // NaN if a value was not finite
+  T* zeros;  // NaN if some value was not finite
 };
 
 }  // namespace gradus::cpu
@@ -63,7 +63,7 @@ void visit_rows(const T* values, std::int64_t stride, std::int64_t count, const 
   const hn::ScalableTag<T> lanes;
   const hn::CappedTag<T, 1> one;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
-  // Processes several rows at a time, to load and store the ranges of the lanes once for all of them.
+  // Processes several rows at a time, so that the ranges are loaded and stored once for all of them.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together) {
@@ -111,8 +111,8 @@ void visit(const T* values, std::int64_t stride, std::int64_t count, const LaneR
   else HWY_DYNAMIC_DISPATCH(visit_rows_f64)(values, stride, count, ranges);
 }
 
-// Reads the rows as one stream of "lanes": a group of whole rows is treated as one row, so that vectors are full even
-// with few columns. After a stop request the result is incomplete.
+// Reads the rows as one stream of "lanes". A group of whole rows is treated as one row, so that vectors are full even
+// if there are few columns. After a stop request the result is incomplete.
 template <class T>
 Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
@@ -194,7 +194,7 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
   const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
-  // A value of at least this magnitude has no bit below `enough`.
+  // If the magnitude of a value is at least this limit, no bit of the value is below `enough`.
   std::vector<T> coarse_from;
   for (const int exponent : enough)
     coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));

@@ -20,7 +20,7 @@ bool contains(const std::vector<std::string>& parts, const std::string& part) {
   return std::ranges::find(parts, part) != parts.end();
 }
 
-/// Returns the number in a file; nothing for "max", a negative number, or a missing file.
+/// Returns the number in a file, or nothing for "max", a negative number, or a missing file.
 std::optional<std::uint64_t> number_in(const std::string& file) {
   std::ifstream stream(file);
   std::int64_t number = 0;
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> number_in(const std::string& file) {
   return std::nullopt;
 }
 
-/// Returns the number after `key` in a file of lines "key number"; 0 if the key is missing.
+/// Returns the number after `key` in a file of lines "key number", or 0 if the key is missing.
 std::uint64_t number_behind(const std::string& file, const std::string& key) {
   std::ifstream stream(file);
   std::string name;
@@ -40,7 +40,7 @@ std::uint64_t number_behind(const std::string& file, const std::string& key) {
 struct Files {
   const char* memory_limit;
   const char* memory_usage;
-  const char* reclaimable;  ///< key in memory.stat
+  const char* reclaimable;  ///< key of this amount in memory.stat
 };
 constexpr Files version1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version2 = {"/memory.max", "/memory.current", "inactive_file"};
@@ -63,7 +63,7 @@ void limit_processors(std::optional<std::uint64_t> quota, std::optional<std::uin
 
 void limit_processors_version2(const std::string& folder, ControlGroup& group) {
   std::ifstream stream(folder + "/cpu.max");
-  std::uint64_t quota = 0;  // stays 0 for "max", which is no number: no limit
+  std::uint64_t quota = 0;  // "max" is not a number, so the quota stays 0: no limit
   std::uint64_t period = 0;
   if (stream >> quota >> period) limit_processors(quota, period, group);
 }
@@ -89,8 +89,8 @@ std::vector<Mount> mounts(const std::string& file) {
   return found;
 }
 
-/// Returns the path of a group relative to the mounted part of its hierarchy; "" for the root of that part. In a
-/// container the path may point outside of the mounted part; the mounted root is then the group that counts.
+/// Returns the path of a group relative to the mounted part of its hierarchy, or "" for the root of that part. In a
+/// container, the path may be outside of the mounted part; the limits of the mounted root then apply.
 std::string below_mount(const std::string& path, const std::string& root) {
   if (path.find("/..") != std::string::npos) return "";
   if (root == "/") return path == "/" ? "" : path;

@@ -12,16 +12,16 @@ struct ControlGroup {
 
   double processors = std::numeric_limits<double>::infinity();  ///< quota / period
   std::uint64_t memory_limit = no_limit;
-  std::uint64_t memory_left = no_limit;  ///< bytes below the limit; inactive file pages count as free
+  std::uint64_t memory_left = no_limit;  ///< bytes left below the limit; inactive file pages count as free
 };
 
 /// Returns the minimum of each limit over the group and all its ancestors, in hierarchies of versions 1 and 2.
-/// Unreadable files set no limit. `root` precedes every path, for tests. Only `with_usage`, which takes time, sets
-/// memory_left.
+/// Unreadable files set no limit. `root` precedes every path, for tests. memory_left is set only `with_usage`, because
+/// reading the usage takes time.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
-/// Returns this process's control group as first read, because reading takes a tenth of a millisecond and limits seldom
-/// change. `memory_left`, which does change, is not set.
+/// Returns the limits of this process's control group. They are read only once, because reading takes a tenth of a
+/// millisecond and limits seldom change. memory_left, which changes often, is not set.
 const ControlGroup& first_control_group();
 
 }  // namespace gradus::cpu

@@ -45,7 +45,7 @@ TEST(Share, CoversEveryItemOnceInOrder) {
           most = std::max(most, range.size());
         }
         ASSERT_EQ(next, count) << parts << ' ' << granule;
-        // The incomplete last granule can add to one granule of difference.
+        // The last granule may be incomplete, so shares may differ by up to one granule more.
         ASSERT_LT(most - least, 2 * granule) << count << ' ' << parts << ' ' << granule;
       }
 }
@@ -112,7 +112,7 @@ TEST(PinningOrder, IsAPermutationOfTheAllowedProcessors) {
   }
 }
 
-/// Synthetic machines. CPUs are numbered by the last argument of `pu`.
+/// Synthetic machines. The last argument of `pu` numbers the CPUs.
 class Synthetic {
  public:
   explicit Synthetic(const char* description) {
@@ -145,7 +145,8 @@ TEST(PinningOrder, OnTwoPackagesWithTwoCachesAndTwoHardwareThreads) {
 }
 
 TEST(PinningOrder, FollowsTheTopologyAndNotTheNumbers) {
-  // Two packages of two cores of two hardware threads, numbered as Linux usually does: first hardware threads first.
+  // Two packages with two cores each, and two hardware threads per core. CPUs are numbered as Linux usually does: the
+  // first hardware threads of all cores precede the second ones.
   const Synthetic machine("pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)");
   EXPECT_EQ(compact_order(machine.get(), up_to(8)), (Order{0, 4, 1, 5, 2, 6, 3, 7}));
   EXPECT_EQ(scatter_order(machine.get(), up_to(8)), (Order{0, 2, 1, 3, 4, 6, 5, 7}));
@@ -156,7 +157,8 @@ TEST(PinningOrder, KeepsToTheAllowedProcessors) {
   const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // the topology does not contain 99
   EXPECT_EQ(core_count(machine.get(), allowed), 5);
   EXPECT_EQ(compact_order(machine.get(), allowed), allowed);
-  // The first package has cores {1} {2 3}; the second has {8 9} and, under another cache, {15}.
+  // The first package has the cores {1} and {2 3}. The second package has the core {8 9} and, under another cache,
+  // {15}.
   EXPECT_EQ(scatter_order(machine.get(), allowed), (Order{1, 8, 2, 15, 99, 9, 3}));
 }
 
@@ -172,7 +174,7 @@ TEST(PinningOrder, DoesNotShrinkInABoundThread) {
   EXPECT_EQ(pinning_order(Pinning::compact), before);
 }
 
-/// Returns the affinity of each thread that the runtime provides, at most `threads`.
+/// Returns the affinity of each thread that the runtime provides for a team of `threads`.
 std::vector<std::vector<int>> team_affinity(int threads) {
   std::vector<std::vector<int>> affinity(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
@@ -323,7 +325,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
   const auto wait = [](PayingTeam& team) {
     PayingTeam::Pass pass(team);
     const PayingTeam::Share share(pass);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // like a thread that gets no core
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // simulates a thread that gets no core
   };
   PayingTeam team(4, true);
   EXPECT_EQ(team.threads(), 4);
@@ -332,7 +334,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
     EXPECT_EQ(team.threads(), 1) << pass;
     wait(team);
   }
-  EXPECT_EQ(team.threads(), 4);  // tries the team again
+  EXPECT_EQ(team.threads(), 4);  // uses the team again
   PayingTeam asked_for(4, false);
   wait(asked_for);
   EXPECT_EQ(asked_for.threads(), 4);

@@ -1,4 +1,4 @@
-// For tests: runs each instruction set of this machine.
+// For tests that run the kernels with each instruction set of this machine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::cpu {
 
-/// Returns the instruction sets that kernels are compiled for and that this machine has, best first.
+/// Returns the instruction sets that this machine has and for which kernels are compiled, best first.
 inline std::vector<std::int64_t> compiled_targets() {
   hwy::SetSupportedTargetsForTest(0);
   std::vector<std::int64_t> all;

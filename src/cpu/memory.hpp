@@ -1,14 +1,14 @@
-// The memory of the machine that this process may use.
+// The machine's memory, as far as this process may use it.
 #pragma once
 
 #include <cstdint>
 
 namespace gradus::cpu {
 
-/// Returns the machine's memory in bytes, or the control group's limit if that is less.
+/// Returns the machine's memory in bytes, or the control group's limit if the limit is less.
 std::uint64_t total_memory();
 
-/// Returns the bytes that a job may still allocate: MemAvailable, or what the control group leaves if that is less.
+/// Returns how many bytes a job may still allocate: MemAvailable, or what the control group leaves if that is less.
 std::uint64_t available_memory();
 
 /// Asks the operating system to back untouched memory with large pages, which save page faults and TLB misses.

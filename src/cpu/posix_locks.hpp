@@ -1,4 +1,4 @@
-// POSIX thread locks as the C++ standard's Lockable.
+// Wrappers that make POSIX thread locks satisfy the C++ standard's Lockable.
 #pragma once
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 namespace gradus::cpu {
 
 void require_startable(int threads) {
-  // Jobs use some tens of KiB of a thread's stack, and the C library takes its share.
+  // Jobs use some tens of KiB of a thread's stack, and the C library needs a part of the stack as well.
   constexpr long long least_stack = 256 << 10;
   if (const long long stack = core::wanted_stack_bytes(); stack > 0 && stack < least_stack)
     throw Error("OMP_STACKSIZE gives threads a stack of " + std::to_string(stack) + " bytes; " +

@@ -3,7 +3,8 @@
 
 namespace gradus::cpu {
 
-/// Throws Error unless the system lets the process start `threads` threads. Cheap if this thread had as many before.
+/// Throws Error unless the system lets the process start `threads` threads. Cheap if this thread has had that many
+/// before.
 void require_startable(int threads);
 
 }  // namespace gradus::cpu

@@ -26,7 +26,7 @@ void add(std::uint64_t& hash, const T& value) {
   hash ^= hash >> 32;
 }
 
-/// Returns the hash of a row and its number. Long rows use several chains to hide the latency of the products.
+/// Returns the hash of a row and its number. Hashes long rows in several chains, to hide the latency of the products.
 template <class T>
 std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
   constexpr std::int64_t chains = 4;

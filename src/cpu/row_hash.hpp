@@ -9,8 +9,9 @@
 
 namespace gradus::cpu {
 
-/// Returns the sum, modulo 2^64, of hashes of each row's bits and number, which starts at `first`. The sum does not
-/// depend on how the rows are split. Rows are shared among threads. Throws InterruptedError after a stop request.
+/// Returns the sum, modulo 2^64, of the hashes of all rows. A row's hash covers its bits and its number, which counts
+/// from `first`, so the sum does not depend on how the rows are split. Rows are shared among threads. Throws
+/// InterruptedError after a stop request.
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop);
 

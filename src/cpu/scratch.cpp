@@ -18,7 +18,7 @@ struct Block {
   std::size_t bytes;
 };
 
-/// Blocks that no job currently uses, the most recently used last.
+/// Blocks that no job currently uses. The most recently used block is the last.
 struct Store {
   std::mutex mutex;
   std::vector<Block> idle;
@@ -31,12 +31,12 @@ Store& store() {
   return *the_store;
 }
 
-/// Limit on idle blocks, because searching them must not take longer than a small job.
+/// Limits the idle blocks, because a search of them must not take longer than a small job.
 constexpr std::size_t most_blocks = 32;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block allocate(std::size_t bytes) {
-  // Small blocks get a quarter more, so that a slightly larger job can reuse them.
+  // Small blocks are a quarter larger than requested, so that a slightly larger job can reuse them.
   const bool large = bytes >= large_page;
   const std::size_t alignment = large ? large_page : 4096;
   const std::size_t rounded = ((large ? bytes : bytes + bytes / 4) + alignment - 1) / alignment * alignment;
@@ -51,7 +51,7 @@ Block allocate(std::size_t bytes) {
 Scratch::Scratch(std::size_t bytes) {
   if (bytes == 0) return;
   Block block{nullptr, 0};
-  // Never waits for the lock: in a forked child, the thread that holds it may not exist.
+  // Never waits for the lock: in a forked child, the thread that holds the lock may not exist.
   if (const std::unique_lock lock(store().mutex, std::try_to_lock); lock) {
     std::vector<Block>& idle = store().idle;
     auto best = idle.end();

@@ -1,5 +1,5 @@
-// Scratch memory that a job borrows from the process. Fresh memory costs a page fault per 4 KiB, which in a job of some
-// milliseconds takes as long as the job. Freed blocks are therefore kept for the next job.
+// Scratch memory that a job borrows from the process. The first use of fresh memory costs a page fault per 4 KiB. In a
+// job of some milliseconds, these faults take as long as the job. Freed blocks are therefore kept for the next job.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace gradus::cpu {
 
 /// Uninitialised memory, aligned to a 4 KiB page, in large pages if the system has them. The process keeps up to
-/// Scratch::kept bytes of unused blocks. The constructor throws OutOfMemoryError if no memory is left.
+/// Scratch::kept bytes of unused blocks. The constructor throws OutOfMemoryError if not enough memory is left.
 class Scratch {
  public:
   static constexpr std::size_t kept = std::size_t{192} << 20;

@@ -1,10 +1,10 @@
-// The instruction sets for which vectorised code is compiled. Include before hwy/highway.h. Each dispatched file is
-// compiled once per instruction set, so the list contains only those that make a difference for our kernels.
+// The instruction sets for which vectorised code is compiled. Include this file before hwy/highway.h. Each dispatched
+// file is compiled once per instruction set, so only sets that make a difference for the kernels are used.
 #pragma once
 
-// GRADUS_NATIVE compiles only the best set that the compiler's flags allow. Our kernels test for HWY_AVX3 and have no
+// GRADUS_NATIVE compiles only the best set that the compiler's flags allow. The kernels test for HWY_AVX3 and have no
 // code for AVX3_DL.
-// With a sanitizer, which takes minutes per file: only the scalar baseline and the machine's best set.
+// With a sanitizer, compiling a file takes minutes, so only the scalar baseline and the machine's best set are used.
 #if defined(GRADUS_NATIVE)
 #define HWY_COMPILE_ONLY_STATIC
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
@@ -16,7 +16,7 @@
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #endif
 
-// Vectors of SVE cannot be members of structs nor elements of arrays, as ours are: Arm gets NEON.
+// On Arm, NEON replaces SVE. The kernels keep vectors in structs and arrays, which SVE does not allow.
 #ifdef __aarch64__
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)

@@ -1,5 +1,5 @@
-// Reports to the thread sanitizer an ordering of threads that it cannot see because it is established inside a library
-// built without the sanitizer. In other builds these functions are empty.
+// Reports orderings of threads to the thread sanitizer. It cannot see an ordering that a library built without the
+// sanitizer establishes. In other builds these functions are empty.
 #pragma once
 
 #if defined(__has_feature)
@@ -11,7 +11,8 @@
 
 namespace gradus::cpu {
 
-/// Everything this thread did so far happens before whatever follows a later announce_seen(event).
+/// Announces an event: everything that this thread has done so far happens before whatever follows a later call of
+/// announce_seen(event).
 inline void announce_done([[maybe_unused]] const void* event) {
 #ifdef GRADUS_THREAD_SANITIZER
   __tsan_release(const_cast<void*>(event));

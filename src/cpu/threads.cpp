@@ -36,14 +36,15 @@ struct SetDeleter {
 };
 using Set = std::unique_ptr<cpu_set_t, SetDeleter>;
 
-/// The first process that had several threads. Forked children inherit this value but not the threads. 0: none yet.
+/// The first process that used several threads; 0 if none has. Forked children inherit this value but not the threads.
 std::atomic<pid_t> first_process{0};
 
-/// Returns the kernel's id of the calling thread. Unlike the OpenMP number, it is fixed per thread.
+/// Returns the kernel's id of the calling thread. A thread's OpenMP number may change, but its id does not.
 long thread_identity() { return syscall(SYS_gettid); }
 
 std::vector<int> find_allowed_processors() {
-  // If OMP_PROC_BIND or OMP_PLACES is set, this thread is already pinned, and the process may use all places.
+  // If OMP_PROC_BIND or OMP_PLACES is set, the runtime has already pinned this thread, and the process may use all
+  // places.
   std::vector<int> allowed;
   for (int place = 0; place < omp_get_num_places(); ++place) {
     std::vector<int> processors(static_cast<std::size_t>(omp_get_place_num_procs(place)));
@@ -56,8 +57,8 @@ std::vector<int> find_allowed_processors() {
   return allowed;
 }
 
-/// Returns the cores of one rank. Ranks on one machine share the cores that each of them may use. If a launcher has
-/// pinned this rank to a part of the machine, this part is shared by proportionally fewer ranks.
+/// Returns the number of cores of one rank. Ranks on one machine share the cores that each of them may use. If a
+/// launcher has pinned this rank to a part of the machine, proportionally fewer ranks share this part.
 int cores_of_a_rank(int neighbours) {
   const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const int usable = usable_cores();
@@ -109,7 +110,7 @@ int start_team(int threads) {
 
 std::vector<int> thread_affinity() {
   std::vector<int> processors;
-  for (int limit = 1024; limit <= 1 << 20; limit *= 2) {  // the kernel rejects a set smaller than its own
+  for (int limit = 1024; limit <= 1 << 20; limit *= 2) {  // the kernel rejects a set that is smaller than its own sets
     const std::size_t bytes = CPU_ALLOC_SIZE(limit);
     const Set set(CPU_ALLOC(limit));
     if (!set || sched_getaffinity(0, bytes, set.get()) != 0) continue;
@@ -144,7 +145,7 @@ PayingTeam::Pass::Pass(PayingTeam& team) : team_(team), timed_(team.may_shrink_ 
 PayingTeam::Pass::~Pass() {
   if (team_.backoff_passes_left_ > 0) --team_.backoff_passes_left_;
   if (!timed_) return;
-  constexpr std::int64_t too_short = 20'000;  // too short for the scheduler to have interfered
+  constexpr std::int64_t too_short = 20'000;  // in ns: too short for the scheduler to have interfered
   const std::int64_t lasted = nanoseconds(CLOCK_MONOTONIC) - start_;
   const std::int64_t worked = worked_.load(std::memory_order_relaxed);
   if (lasted < too_short || lasted <= worked + worked / 2) return;
@@ -162,7 +163,7 @@ PayingTeam::Share::~Share() {
 
 namespace {
 
-/// Returns the beginning of a system file, at most `room`; empty if the file is unreadable.
+/// Returns the beginning of a system file, at most `room` bytes, or an empty text if the file is unreadable.
 std::string_view read_file(const char* path, std::span<char> room) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -171,7 +172,7 @@ std::string_view read_file(const char* path, std::span<char> room) {
   return {room.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-/// Returns how many threads of this process are running, including threads that spin while waiting for work.
+/// Returns the number of threads of this process that are running, including threads that spin while waiting for work.
 int own_running_threads() {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/task"), ::closedir);
   if (!folder) return 1;
@@ -188,21 +189,22 @@ int own_running_threads() {
   return std::max(running, 1);
 }
 
-/// Returns how many threads of other processes are running. Cached, because reading it may take longer than the job.
+/// Returns the number of running threads of other processes. The number is cached, because reading it may take longer
+/// than a job.
 int other_running_threads() {
   using Clock = std::chrono::steady_clock;
   constexpr Clock::duration holds = std::chrono::milliseconds(20);
   static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
   static std::atomic<int> known{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
-  // relaxed: a thread that sees only one of the two stores uses a count that is either new or one period old.
+  // relaxed: a thread that sees only one of the two stores below uses a count that is either new or one period old.
   if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
     return known.load(std::memory_order_relaxed);
   char room[128];
   const auto running = [&room] { return running_threads(read_file("/proc/loadavg", room)); };
   int others = 0;
   if (running() > 1) {
-    // Threads of this process that wait for their next job do not count as others.
+    // Excludes threads of this process, which may be waiting for their next job.
     const int own = own_running_threads();
     others = std::max(running() - own, 0);
   }
@@ -214,7 +216,7 @@ int other_running_threads() {
 }  // namespace
 
 int running_threads(std::string_view loadavg) {
-  // Format: three averages, RUNNING/ALL, the last process.
+  // The format is: three averages, RUNNING/ALL, the last process.
   for (int space = 0; space < 3; ++space) {
     const std::size_t at = loadavg.find(' ');
     if (at == std::string_view::npos) return 0;
@@ -228,7 +230,7 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // others may use other CPUs
+  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // other programs may use other CPUs
   return std::clamp(online - other_running_threads(), 1, threads);
 }
 
@@ -251,7 +253,7 @@ std::vector<int> pinning_order(Pinning pinning) {
 }
 
 struct PinnedTeam::Saved {
-  long thread = -1;  ///< -1: the runtime had no such thread
+  long thread = -1;  ///< -1 if the runtime had no such thread
   std::vector<int> affinity;
   int refusal = 0;
 };
@@ -283,7 +285,8 @@ void PinnedTeam::restore() noexcept {
   if (saved_.empty()) return;
 #pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
-    // A thread started since then inherited thread 0's pinning. It gets the affinity of the thread that it replaced.
+    // A thread that was started after pinning has inherited thread 0's pinning. It gets the affinity of the thread that
+    // it replaced.
     const auto own = std::ranges::find(saved_, thread_identity(), &Saved::thread);
     const Saved& saved = own != saved_.end() ? *own : saved_[static_cast<std::size_t>(omp_get_thread_num())];
     if (saved.thread >= 0) bind_thread(0, saved.affinity);

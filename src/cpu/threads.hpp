@@ -10,19 +10,21 @@
 
 namespace gradus::cpu {
 
-/// Returns the number of threads of the job: execution.threads, or one per available core, or a rank's share of the
-/// cores; 1 in a child process that has_lost_threads(). Throws UsageError if it is negative or above 4096.
+/// Returns the number of threads of the job: execution.threads if set, otherwise one per available core, or a rank's
+/// share of the cores. Returns 1 in a child process that has_lost_threads(). Throws UsageError if execution.threads is
+/// negative or above 4096.
 int thread_count(const Execution& execution);
 
-/// Returns true in a forked child of a process that ran a job on several threads, because the child does not have them.
+/// Returns true in a forked child of a process that ran a job on several threads. Such a child lacks these threads.
 bool has_lost_threads();
 
 /// Prepares a job to run on `threads` threads, before its first parallel region, and returns their number. Gives the
-/// threads the environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start fewer,
-/// and UnsupportedError for several in a forked child of a process that had several: GNU's OpenMP runtime would hang.
+/// threads the environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start only
+/// fewer threads. Throws UnsupportedError for several threads in a forked child of a process that had several, because
+/// GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
-/// Returns as many of `threads` as have enough of the `operations` (additions or similar) to be worth waking.
+/// Returns how many of `threads` get enough of the `operations` (additions or similar) to be worth waking.
 constexpr int threads_for(std::int64_t operations, int threads) {
   constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
   const std::int64_t worth = operations / worth_a_thread;
@@ -36,7 +38,7 @@ struct Range {
 };
 
 /// Returns the contiguous share of [0, count) for `part` of `parts`. Shares begin and end at multiples of `granule` or
-/// at `count`, and differ by at most one granule, of which the last may be incomplete.
+/// at `count`. The numbers of granules of two shares differ by at most one; the last granule may be incomplete.
 constexpr Range share(std::int64_t count, int part, int parts, std::int64_t granule = 1) {
   const std::int64_t granules = (count + granule - 1) / granule;
   const std::int64_t begin = granules / parts * part + (granules % parts < part ? granules % parts : part);
@@ -46,11 +48,12 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
   return {first, last};
 }
 
-/// Hands out [0, count) piece by piece. Each part begins with its share(), whose data may be in its caches and memory
-/// node, and then takes pieces of other shares, so that all parts end together despite slower cores or shares.
+/// Hands out [0, count) piece by piece. Each part begins with its share(), whose data may be in the part's caches and
+/// memory node. Then the part takes pieces of other shares, so that all parts end together even if some cores or shares
+/// are slower.
 class SharedWork {
  public:
-  /// `piece`: number of elements handed out at a time, which is also the granule of the shares.
+  /// `piece` is the number of elements handed out at a time, and also the granule of the shares.
   SharedWork(std::int64_t count, int parts, std::int64_t piece)
       : piece_(piece), shares_(static_cast<std::size_t>(parts)) {
     for (int part = 0; part < parts; ++part) {
@@ -61,7 +64,7 @@ class SharedWork {
     }
   }
 
-  /// Returns the next piece for `part`, or an empty range if everything has been handed out. Thread-safe.
+  /// Returns the next piece for `part`, or an empty range if no piece is left. Thread-safe.
   Range next(int part) {
     for (std::size_t step = 0; step < shares_.size(); ++step) {
       Share& from = shares_[(static_cast<std::size_t>(part) + step) % shares_.size()];
@@ -73,7 +76,7 @@ class SharedWork {
   }
 
  private:
-  struct alignas(64) Share {  // each on a separate cache line
+  struct alignas(64) Share {  // one cache line per share
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
@@ -82,12 +85,12 @@ class SharedWork {
 };
 
 /// Decides how many threads a loop of passes uses. On a machine whose cores are all busy with other work, a barrier
-/// waits some milliseconds until its last thread gets a core again, which for short passes is many times the work. Each
-/// pass is therefore compared with the CPU time of its work. If it took longer than one thread would have taken, even
-/// one that gets two thirds of a core, the next passes use one thread before the team is tried again.
+/// waits some milliseconds until the last thread gets a core again. For short passes, this wait is many times the work.
+/// The duration of each pass is therefore compared with the CPU time of its work. If the pass took longer than a single
+/// thread would have taken with two thirds of a core, the next passes use one thread before the team is tried again.
 class PayingTeam {
  public:
-  /// If not `may_shrink`, threads() is always `most`.
+  /// If `may_shrink` is false, threads() always returns `most`.
   PayingTeam(int most, bool may_shrink) : most_(most), may_shrink_(may_shrink && most > 1) {}
 
   int threads() const { return backoff_passes_left_ > 0 ? 1 : most_; }
@@ -105,7 +108,7 @@ class PayingTeam {
     PayingTeam& team_;
     bool timed_;
     std::int64_t start_ = 0;
-    std::atomic<std::int64_t> worked_{0};  ///< CPU time in nanoseconds
+    std::atomic<std::int64_t> worked_{0};  ///< CPU time of the work, in nanoseconds
   };
 
   /// Exists while a thread works on its share of a pass without waiting.
@@ -124,19 +127,19 @@ class PayingTeam {
  private:
   int most_;
   bool may_shrink_;
-  int backoff_passes_left_ = 0;  ///< remaining passes by one thread
-  int backoff_passes_ = 8;       ///< number of such passes after the next slow pass
+  int backoff_passes_left_ = 0;  ///< number of remaining passes on one thread
+  int backoff_passes_ = 8;       ///< number of passes on one thread after the next slow pass
 };
 
-/// Returns how many of `threads` find a CPU that no other program keeps busy now, at least 1: a larger team would wait
+/// Returns how many of `threads`, at least 1, find a CPU that no other program keeps busy now. A larger team would wait
 /// for CPUs at each barrier. Returns `threads` if the process may not use all CPUs or their load is unknown.
 int threads_with_processor(int threads);
 
-/// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text has none.
+/// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text contains no number.
 int running_threads(std::string_view loadavg);
 
 /// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or its control
-/// group's quota rounded up if that is less. Computed once.
+/// group's quota, rounded up, if the quota is less. Computed once.
 int usable_cores();
 
 /// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.
@@ -150,14 +153,15 @@ std::vector<int> pinning_order(Pinning pinning);
 /// Returns the logical CPUs that the calling thread may run on, ascending.
 std::vector<int> thread_affinity();
 
-/// Pins a thread of this process, identified by the kernel's thread id (0: the calling thread), to the given CPUs.
+/// Pins a thread of this process to the given CPUs. `thread` is the kernel's thread id, or 0 for the calling thread.
 /// Returns 0 or the operating system's error number.
 int bind_thread(int thread, const std::vector<int>& processors);
 
-/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object, thread t to CPU pinning_order[t
-/// modulo its size], and then restores the threads' former affinity. Does nothing for Pinning::none. Parallel regions
-/// during that time should have `threads` threads (or one): a runtime may end threads that a smaller region does not
-/// need and start new ones, which are pinned like thread 0. Throws Error if the operating system refuses.
+/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object: thread t to the CPU with index t
+/// modulo the length of pinning_order(). The destructor restores the threads' former affinity. Does nothing for
+/// Pinning::none. Throws Error if the operating system refuses. During the lifetime, parallel regions should have
+/// `threads` threads or one: for a smaller region, a runtime may end threads and later start new ones, which are pinned
+/// like thread 0.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, Pinning pinning);

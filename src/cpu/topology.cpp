@@ -36,7 +36,7 @@ Core processors_below(hwloc_obj_t object, const std::vector<int>& allowed) {
   return core;
 }
 
-/// Returns the cores below `object`; `merge` combines the lists of its children.
+/// Returns the cores below `object`. `merge` combines the lists of the object's children.
 template <class Merge>
 std::vector<Core> cores_below(hwloc_obj_t object, const std::vector<int>& allowed, const Merge& merge) {
   if (object->type == HWLOC_OBJ_CORE || object->arity == 0) {

@@ -7,7 +7,7 @@
 
 namespace gradus::cpu {
 
-/// Returns hwloc's topology of the machine, loaded once; null if hwloc has no information.
+/// Returns hwloc's topology of the machine, loaded once, or null if hwloc has no information.
 hwloc_topology_t topology();
 
 /// Returns the number of physical cores with a logical CPU in `allowed` (ascending).

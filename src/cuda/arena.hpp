@@ -1,5 +1,5 @@
-// GPU memory in one piece, for a job that knows in advance how much it needs: one allocation and one release, which
-// take some tens of microseconds each, and one check that everything fits.
+// GPU memory in one piece, for a job that knows in advance how much memory it needs. One check ensures that everything
+// fits. The single allocation and release take some tens of microseconds each.
 #pragma once
 
 #include <span>
@@ -14,11 +14,12 @@ namespace gradus::cuda {
 class Arena {
  public:
   Arena() = default;
-  /// `bytes`: the sum of part_bytes() over all parts that will be taken. `limit`: Execution::gpu_memory_limit. Throws
-  /// OutOfMemoryError that reports the memory needed and free.
+  /// `bytes` is the sum of part_bytes() over all parts that the job will take, and `limit` is
+  /// Execution::gpu_memory_limit. Throws OutOfMemoryError with the needed and the free memory.
   explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
-  /// Ensures that `bytes` more can be taken, with another allocation if needed: for needs not known in advance.
+  /// Ensures that parts of `bytes` more bytes can be taken, if needed with another allocation. For needs that are not
+  /// known in advance.
   void reserve(std::uint64_t bytes) {
     if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
     if (memory_.size() > 0) filled_.push_back(std::move(memory_));
@@ -37,8 +38,8 @@ class Arena {
     return reinterpret_cast<T*>(part);
   }
 
-  /// The amount taken so far. release() frees everything taken since the mark, which must no longer be in use. For
-  /// consecutive steps without a reserve() in between.
+  /// The amount of memory taken so far. release() frees everything that was taken after the mark, which must no longer
+  /// be in use. There must be no reserve() between mark and release.
   struct Mark {
     std::uint64_t taken = 0;
   };
@@ -61,7 +62,7 @@ class Arena {
   std::uint64_t taken_ = 0;
 };
 
-/// Returns a part with a copy of `values`, which must stay unchanged until the stream has been waited for.
+/// Returns a part with a copy of `values`. The values must stay unchanged until the caller has waited for the stream.
 template <class T>
 T* copy_part(Arena& arena, std::span<const T> values, const Stream& stream) {
   T* const part = arena.take<T>(std::ssize(values));
@@ -76,7 +77,7 @@ T* zero_part(Arena& arena, std::int64_t count, const Stream& stream) {
   return part;
 }
 
-/// Copies from a part and waits for the stream.
+/// Copies from a part to host memory, and waits for the stream.
 template <class T>
 void fetch_part(const T* part, std::span<T> values, const Stream& stream) {
   check(cudaMemcpyAsync(values.data(), part, values.size_bytes(), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");

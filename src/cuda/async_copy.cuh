@@ -12,8 +12,8 @@ __device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) 
       : "memory");
 }
 
-/// Copies `there` bytes, 0 to `bytes`, and fills the rest with zeros without reading it from global memory. Both
-/// addresses must be multiples of `bytes`: 4, 8 or 16.
+/// Copies the first `there` of `bytes` bytes, and fills the rest with zeros without reading it. Both addresses must be
+/// multiples of `bytes`, which is 4, 8 or 16.
 template <int bytes>
 __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, int there) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16);
@@ -26,7 +26,7 @@ __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, i
 }
 
 /// Ends a group of copies. wait_for_copies<left>() waits until at most `left` groups of this thread are in flight.
-/// Copies by other threads are visible after a barrier.
+/// Other threads' copies are visible after a barrier.
 __device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int left>
 __device__ __forceinline__ void wait_for_copies() {

@@ -1,4 +1,4 @@
-// Error checks, required for every CUDA call and launch.
+// Error checks. Every CUDA call and launch must use them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,13 +21,13 @@ namespace gradus::cuda {
   throw Error(message);
 }
 
-/// `what`: name of the call, for the message.
+/// `what` is the name of the call, for the message.
 inline void check(cudaError_t error, const char* what,
                   const std::source_location& where = std::source_location::current()) {
   if (error != cudaSuccess) fail(error, what, where);
 }
 
-/// Checks right after a launch that it was accepted. Errors while a kernel runs are reported by the next wait.
+/// Checks, right after a launch, that the driver accepted it. The next wait reports errors of the running kernel.
 inline void check_launch(const char* kernel, const std::source_location& where = std::source_location::current()) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     fail(error, std::string("the launch of ") + kernel, where);

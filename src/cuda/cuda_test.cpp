@@ -1,4 +1,4 @@
-// Tests of buffers, transfers and checks on a GPU. Skipped without a GPU.
+// Tests of buffers, transfers and checks on a GPU. The tests are skipped without a GPU.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -59,7 +59,7 @@ TEST_F(OnGpu, a_copy_does_not_leave_its_buffer) {
   EXPECT_THROW(buffer.copy_to_host(host.data(), 11, stream), Error);
 }
 
-// Sizes below and above the threshold for staged transfers, with and without gaps between the rows.
+// Tests sizes below and above the threshold for staged transfers, with and without gaps between the rows.
 TEST_F(OnGpu, matrices_come_back_as_they_went) {
   const Stream stream;
   Staging staging;  // shared by all cases, because earlier contents do not matter
@@ -108,7 +108,7 @@ TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   EXPECT_THROW(upload(matrix.view(), device, staging, 1, stream), Error);
 }
 
-// Consecutive and concurrent jobs: memory that one job returns serves the next, and never two jobs at a time.
+// Tests consecutive and concurrent jobs. Memory that one job returns serves the next job, and never two jobs at a time.
 TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
   unsigned char* first = nullptr;
   {
@@ -192,7 +192,7 @@ TEST_F(OnGpu, transfers_honour_a_stop_request) {
 
 // ------------------------------------------------------------------------------------------------ the job
 
-/// Returns rows x columns numbers that differ from their neighbours.
+/// Returns a rows x columns matrix whose neighbouring elements differ.
 template <class T>
 Matrix<T> some_rows(std::int64_t rows, std::int64_t columns) {
   Matrix<T> matrix(rows, columns);
@@ -227,7 +227,7 @@ class OnGpuOf : public OnGpu {};
 using JobTypes = testing::Types<float, double, std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(OnGpuOf, JobTypes);
 
-// Sizes below and above the threshold for staged transfers, with and without gaps between the rows; results go to
+// Tests sizes below and above the threshold for staged transfers, with and without gaps between the rows. Results go to
 // ordinary memory, to rows with gaps, and to GPU memory.
 TYPED_TEST(OnGpuOf, a_job_brings_views_and_takes_results_back) {
   using T = TypeParam;

@@ -1,8 +1,8 @@
 // A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's GPU memory. Copies
 // the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
-// Host code includes this header, and headers of GPU code based on it, in every build. Without CUDA they only declare
-// the classes, and the functions in each room's gpu/not_compiled.cpp throw core::not_compiled().
+// Every build compiles host code that includes this header and the headers of GPU code that use it. Without CUDA, they
+// only declare the classes, and the functions in each room's gpu/not_compiled.cpp throw core::not_compiled().
 #pragma once
 
 #include <string>
@@ -35,8 +35,9 @@ inline constexpr bool is_compiled = true;
 /// Makes its GPU the current device of the constructing thread for the lifetime of the object.
 class Job {
  public:
-  /// Uses the GPU of `execution`, which must exist (execution::start_gpu_job() checks it). `threads`: CPU threads for
-  /// transfers. `bytes`: size of memory(). Throws OutOfMemoryError that reports the memory needed and free.
+  /// Uses the GPU of `execution`, which must exist (execution::start_gpu_job() checks this). `threads` is the number of
+  /// CPU threads for transfers, `bytes` the size of memory(). Throws OutOfMemoryError with the needed and the free
+  /// memory.
   Job(const Execution& execution, int threads, std::uint64_t bytes = 0)
       : gpu_(execution.gpu), threads_(threads), callers_stream_(execution.stream), device_(execution.gpu),
         memory_(bytes, execution.gpu_memory_limit), staging_(execution.stop) {}
@@ -47,14 +48,14 @@ class Job {
   const std::stop_token& stop() const { return staging_.stop(); }
   const Stream& stream() const { return stream_; }
   Staging& staging() { return staging_; }
-  /// Returns the job's memory, whose size is the sum of part_bytes() and bytes_to_bring().
+  /// Returns the job's memory. Its size must be the sum of part_bytes() and bytes_to_bring() over all parts.
   Arena& memory() { return memory_; }
 
-  /// Must be called before the caller's GPU memory is read or written. Waits, once per job, for the work in
-  /// Execution::stream. Throws UsageError that begins with `what` if the address is not memory of this GPU.
+  /// Waits, once per job, for the work in Execution::stream. Must be called before the job reads or writes the caller's
+  /// GPU memory. Throws UsageError that begins with `what` if the address is not in this GPU's memory.
   void admit(const void* address, const char* what);
 
-  /// Returns the part of memory() that bring() needs.
+  /// Returns the size of the part of memory() that bring() needs.
   template <class T>
   static std::uint64_t bytes_to_bring(MatrixView<const T> rows) {
     return rows.place().is_host() ? part_bytes(rows.rows() * rows.columns(), sizeof(T)) : 0;
@@ -64,7 +65,8 @@ class Job {
     return bytes_to_bring(as_column(elements));
   }
 
-  /// Returns the rows on the GPU: after admit() if they are already there, otherwise copied to memory() without gaps.
+  /// Returns the rows on the GPU. Rows that are already there are used in place, after admit(). Other rows are copied
+  /// to memory(), without gaps.
   template <class T>
   MatrixView<const T> bring(MatrixView<const T> rows, const char* what) {
     if (!rows.place().is_host()) {
@@ -81,8 +83,8 @@ class Job {
     return {bring(as_column(elements), what).data(), elements.size(), place()};
   }
 
-  /// Copies the rows, without gaps between them, to `to` on the GPU. From host memory it returns when the copy is
-  /// complete; from the GPU it only enqueues the copy.
+  /// Copies the rows, without gaps between them, to `to` on the GPU. If the rows are in host memory, returns when the
+  /// copy is complete. If they are on the GPU, only enqueues the copy.
   template <class T>
   void copy_here(MatrixView<const T> rows, T* to) {
     if (rows.rows() == 0 || rows.columns() == 0) return;
@@ -118,7 +120,7 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// Like cpu::column_ranges() for rows on the GPU, with the same errors.
+  /// Returns the ranges of rows on the GPU, and throws the same errors as cpu::column_ranges().
   template <class T>
   core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what) {
     core::FoundRanges found = find_ranges(rows);
@@ -127,7 +129,7 @@ class Job {
   }
 
   using Word = unsigned long long;  ///< operand of CUDA's atomic operations
-  /// Returns at least `words` words for temporary use: the same memory at every call.
+  /// Returns at least `words` words for temporary use. All calls return the same memory.
   Word* scratch(std::int64_t words) {
     if (words > scratch_words_) {
       own_scratch_ = DeviceBuffer<Word>(words);
@@ -136,7 +138,7 @@ class Job {
     }
     return scratch_;
   }
-  /// Takes the scratch words from memory(), which saves an allocation if their number is known in advance.
+  /// Takes the scratch words from memory(). If their number is known in advance, this saves an allocation.
   void reserve_scratch(std::int64_t words) {
     scratch_ = memory_.take<Word>(words);
     scratch_words_ = words;
@@ -172,13 +174,14 @@ class Job {
   Word* scratch_ = nullptr;
   std::int64_t scratch_words_ = 0;
   Staging staging_;
-  Stream stream_;  ///< destroyed first; waits for work that still uses the memory
+  Stream stream_;  ///< destroyed first, because it waits for work that still uses the memory
 };
 
 #endif
 
-/// Calls visit(number of the first row, rows in host memory) for consecutive blocks of rows until it returns false.
-/// `job`: a Job if the rows are on its GPU, from which they are copied; null if they are in host memory.
+/// Calls visit(number of the first row, rows in host memory) for consecutive blocks of rows until it returns false. If
+/// the rows are on a GPU, `job` is a Job on this GPU, from which the rows are copied. If they are in host memory, `job`
+/// is null.
 template <class T, class AnyJob, class Visit>
 void visit_rows(MatrixView<const T> rows, const AnyJob* job, const Visit& visit) {
   if constexpr (is_compiled) {

@@ -14,8 +14,8 @@
 
 namespace gradus::cuda {
 
-/// Returns the threads per block: Execution::block_size, or the variant's default. Throws UsageError unless it is a
-/// multiple of 32 from 32 to 1024.
+/// Returns the number of threads per block: Execution::block_size, or the variant's default. Throws UsageError unless
+/// it is a multiple of 32 from 32 to 1024.
 inline int block_threads(const Execution& execution, int preferred) {
   const int threads = execution.block_size > 0 ? execution.block_size : preferred;
   if (threads < 32 || threads > 1024 || threads % 32 != 0)
@@ -23,7 +23,7 @@ inline int block_threads(const Execution& execution, int preferred) {
   return threads;
 }
 
-/// Returns the number of blocks of `threads` for `count` elements, one thread each.
+/// Returns how many blocks of `threads` threads give each of `count` elements a thread.
 inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
@@ -37,9 +37,9 @@ inline int attribute(cudaDeviceAttr which) {
 }
 inline int multiprocessors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
-/// Returns the peak fused multiply-adds per second of the current GPU, in float or double, without tensor cores.
+/// Returns the current GPU's peak number of fused multiply-adds per second, in float or double, without tensor cores.
 inline double fma_per_second(int element_bytes) {
-  struct Known {  // the driver takes half a millisecond to report a clock rate
+  struct Known {  // cached, because the driver takes half a millisecond to report a clock rate
     int gpu = -1;
     double of_float = 0;
     double of_double = 0;
@@ -51,7 +51,8 @@ inline double fma_per_second(int element_bytes) {
   if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  // Per multiprocessor and clock: a generation's large GPUs have half the float rate in double, others much less.
+  // Rates per multiprocessor and clock. Large GPUs of a generation are half as fast in double as in float, others are
+  // much slower in double.
   const bool is_large = minor == 0 && generation < 12;
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);
@@ -59,16 +60,16 @@ inline double fma_per_second(int element_bytes) {
   return answer();
 }
 
-/// Allows a kernel `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB. The limit is a
-/// property of the kernel, shared by all threads. It is only ever raised, under a lock, so that a job of another shape
-/// in another thread cannot lower the limit that this job needs.
+/// Allows a kernel `bytes` of dynamic shared memory on the current GPU, which is more than the default of 48 KiB. The
+/// limit is a property of the kernel and common to all threads. It is only ever raised, under a lock, so that a job in
+/// another thread cannot lower the limit that this job needs.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
   const auto allowed = static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes);
-  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the 48 KiB include static shared memory
+  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the default of 48 KiB includes static memory
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(std::max(bytes, allowed))),
         "cudaFuncSetAttribute");

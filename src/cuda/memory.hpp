@@ -1,4 +1,4 @@
-// Owned GPU memory. Transfers check their sizes.
+// Classes that own GPU memory. Transfers check their sizes.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,12 @@ inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char*
 }
 }  // namespace detail
 
-/// Copies host memory, which must stay unchanged until the stream has been waited for, to the current GPU.
+/// Copies host memory to the current GPU. The host memory must stay unchanged until the caller has waited for the
+/// stream.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
-/// Uninitialised memory of the current GPU. The constructor throws OutOfMemoryError with the memory needed and free.
+/// Owns uninitialised memory of the current GPU. The constructor throws OutOfMemoryError with the needed and the free
+/// memory.
 template <class T>
 class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -63,7 +65,7 @@ class DeviceBuffer {
       check(cudaMemsetAsync(data_, value, static_cast<std::size_t>(size_) * sizeof(T), stream), "cudaMemsetAsync");
   }
 
-  /// Copies to the buffer's beginning. The host memory may be reused once the stream has been waited for.
+  /// Copies to the buffer's beginning. The host memory may be reused after the caller has waited for the stream.
   void copy_from_host(const T* from, std::int64_t count, const Stream& stream) {
     copy_to_gpu(data_, from, checked_bytes(count), stream);
   }

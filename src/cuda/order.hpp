@@ -1,4 +1,4 @@
-// Ordering of several streams of one job: a stream with priority, and signals between streams.
+// Orders the work of several streams of a job: a stream with priority, and signals between streams.
 #pragma once
 
 #include "cuda/check.hpp"
@@ -17,7 +17,7 @@ class UrgentStream {
   UrgentStream(const UrgentStream&) = delete;
   UrgentStream& operator=(const UrgentStream&) = delete;
   ~UrgentStream() {
-    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after this object
+    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after the stream
     cudaStreamDestroy(stream_);
   }
 
@@ -35,7 +35,7 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
   ~Signal() { cudaEventDestroy(event_); }
 
-  /// Fires when all work that is now in the stream is done.
+  /// Makes the signal fire when all work that is now in the stream is done.
   void follow(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
   /// Makes all later work of the stream wait for the signal.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent"); }

@@ -10,9 +10,10 @@
 
 namespace gradus::cuda {
 
-/// Pinned host memory, borrowed from the process. Pinning takes 70 us or more (cudaMallocHost 900), so up to
-/// staging_bytes of freed memory are kept for the next job. It is ordinary memory that is registered with the driver.
-/// If the driver loses the registration (cudaDeviceReset) or refuses it, copies are slower but still correct.
+/// Pinned host memory, borrowed from the process. It is ordinary memory that is registered with the driver.
+/// Registration takes 70 us or more (cudaMallocHost takes 900 us), so up to staging_bytes of freed memory are kept for
+/// the next job. If the driver refuses the registration, or loses it (cudaDeviceReset), copies are slower but still
+/// correct.
 class BorrowedMemory {
  public:
   BorrowedMemory() = default;
@@ -31,7 +32,7 @@ class BorrowedMemory {
   Buffer<unsigned char> memory_;
 };
 
-/// Elements in pinned memory, for copies only: kernels cannot rely on the memory being mapped.
+/// Elements in pinned memory. For copies only: kernels must not access the memory, because it may not be mapped.
 template <class T>
 class PinnedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -14,17 +14,17 @@ namespace gradus::cuda {
 
 class Portions {
  public:
-  /// `operations`: of the first launch, whose speed is unknown. Even a slow GPU should finish in a tenth of a second.
+  /// `operations` is the size of the first launch, which even a slow GPU should finish in a tenth of a second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
-  /// Returns true if run() would launch once and not wait.
+  /// Returns true if run() would launch only once and would not wait.
   bool is_one_launch(std::int64_t count, double operations_of_an_element) const {
     return static_cast<double>(count) * operations_of_an_element <= operations_;
   }
 
   /// Calls launch(first, number) for consecutive ranges of [0, count) that end at multiples of `granule`. launch()
-  /// enqueues kernels into the stream. run() waits for them only if the work needs several launches, so short work has
-  /// no additional waits. Throws InterruptedError after a stop request; no launch is then in flight.
+  /// enqueues kernels into the stream. run() waits for the kernels only if the work needs several launches, so short
+  /// work has no additional waits. Throws InterruptedError after a stop request; no launch is then in flight.
   template <class Launch>
   void run(std::int64_t count, double operations_of_an_element, std::int64_t granule, const Stream& stream,
            const Launch& launch) {
@@ -39,7 +39,7 @@ class Portions {
       stream.wait();
       core::honour_stop(stop_, "stopped while the GPU was at work");
       const double seconds = std::max(core::seconds_since(start), 1e-6);
-      // A short last range says little about the speed, so it may only lower the estimate.
+      // A short last range is a poor measure of the speed, so it may only lower the estimate.
       const double factor = std::clamp(seconds_of_a_launch / seconds, 0.25, 8.0);
       if (number == granules * granule || factor < 1) operations_ *= factor;
       first += number;

@@ -1,4 +1,4 @@
-// Rows of a matrix in GPU memory as kernels see them, and a traversal by columns.
+// Rows of a matrix in GPU memory, for kernels, and a traversal by columns.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ __device__ T value_at(const DeviceRows<T>& rows, std::int64_t row, int column) {
   return rows.data[row * rows.stride + column];
 }
 
-/// Passes a thread the values of one column after another: visit(row, column, value), and then flush(column).
-/// Launch shape: blocks of 256 threads, grid-stride loop over the rows.
+/// Each thread visits the values of one column after another: it calls visit(row, column, value) for each value, and
+/// flush(column) after the last value of a column. Launch shape: blocks of 256 threads, grid-stride loop over the rows.
 template <class T, class Visit, class Flush>
 __device__ void visit_columns(const DeviceRows<T>& rows, const Visit& visit, const Flush& flush) {
   const int thread = static_cast<int>(threadIdx.x);

@@ -28,12 +28,12 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
-    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after this object
+    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after the stream
     cudaStreamDestroy(stream_);
   }
 
   operator cudaStream_t() const { return stream_; }
-  /// Waits for everything in the stream and reports its errors.
+  /// Waits for all work in the stream, and reports errors of this work.
   void wait(const std::source_location& where = std::source_location::current()) const {
     check(cudaStreamSynchronize(stream_), "the work in the stream", where);
   }

@@ -1,6 +1,6 @@
-// Tensor maps: descriptions of matrices in global memory for the copy engine. The engine addresses a box of elements by
-// row and column, and permutes the 16-byte units on the way to shared memory: in rows of 128 bytes, units are placed by
-// swizzled() in warpgroup.cuh. Elements outside of a matrix read as zeros.
+// Tensor maps: descriptions of matrices in global memory for the copy engine. The engine copies a box of elements,
+// given by row and column, to shared memory and permutes the 16-byte units on the way: in rows of 128 bytes, swizzled()
+// in warpgroup.cuh states the place of each unit. Elements outside of a matrix read as zeros.
 //
 // Source: NVIDIA, CUDA Driver API: cuTensorMapEncodeTiled.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace gradus::cuda {
 
-/// Returns an encoded tensor map. `sizes` in elements, fastest dimension first; `strides` in bytes, for all dimensions
-/// but the fastest; `box` in elements. The encoding function is looked up in the driver at run time.
+/// Returns an encoded tensor map. `sizes` are in elements, fastest dimension first; `strides` are in bytes, for all
+/// dimensions but the fastest; `box` is in elements. The encoding function is looked up in the driver at run time.
 template <std::size_t dimensions>
 CUtensorMap encoded_tensor_map(CUtensorMapDataType type, const void* data, const cuuint64_t (&sizes)[dimensions],
                                const cuuint64_t (&strides)[dimensions - 1], const cuuint32_t (&box)[dimensions],
@@ -43,7 +43,7 @@ CUtensorMap encoded_tensor_map(CUtensorMapDataType type, const void* data, const
   return map;
 }
 
-/// Matrices of double, one after another; strides in elements.
+/// A sequence of matrices of double. Strides are in elements.
 struct MappedMatrices {
   const double* data;
   std::int64_t rows;
@@ -62,7 +62,7 @@ struct MappedMatrices {
   }
 };
 
-/// Returns a map for boxes of `box_rows` rows and 16 columns of one matrix.
+/// Returns a map for boxes of `box_rows` rows and 16 columns of a matrix.
 inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
   constexpr std::uint64_t element = sizeof(double);
   const std::int64_t matrix_stride = of.matrices == 1 ? of.row_stride : of.matrix_stride;
@@ -75,7 +75,8 @@ inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 }
 
-/// Returns a map for boxes of `box_rows` rows and 64 columns of a contiguous FP16 matrix. `columns` % 8 must be 0.
+/// Returns a map for boxes of `box_rows` rows and 64 columns of a contiguous FP16 matrix. `columns` must be a multiple
+/// of 8.
 inline CUtensorMap map_of_halves(const __half* matrix, std::int64_t rows, int columns, int box_rows) {
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * sizeof(__half)};

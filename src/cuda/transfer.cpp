@@ -10,15 +10,17 @@ namespace gradus::cuda {
 
 namespace {
 
-// Below this size the driver's copy of contiguous memory is as fast, and one thread packs rows as fast as several.
+// Below this size, the driver copies contiguous memory equally fast, and one thread packs rows as fast as several
+// threads.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
 
-// More threads do not fill a part faster than the bus empties it, and waiting for them takes longer: 268 MB to an
-// NVIDIA H200 take 5.3 ms with 8 threads, 6.1 with 16, and 4.8 from memory that is already pinned.
+// More threads do not fill a part faster than the bus empties it, and waiting for more threads takes longer. A transfer
+// of 268 MB to an NVIDIA H200 takes 5.3 ms with 8 threads, 6.1 ms with 16 threads, and 4.8 ms from memory that is
+// already pinned.
 constexpr int most_copying_threads = 8;
 
 // The driver embeds up to this many bytes of ordinary memory in its command buffer. Longer copies use an engine that
-// also clears freed memory: after a job that used 300 MB, a single copy of 128 KiB waits 0.74 ms for the engine on an
+// also clears freed memory. After a job that used 300 MB, a single copy of 128 KiB waits 0.74 ms for this engine on an
 // NVIDIA H200, but two copies of 64 KiB take 0.03 ms.
 constexpr std::size_t bytes_beside_commands = std::size_t{64} << 10;
 
@@ -55,7 +57,7 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
     stream.wait();
     return;
   }
-  if (rows_at_once < 1) {  // a few long rows; for many short ones the driver would need about 0.2 us each
+  if (rows_at_once < 1) {  // few long rows: copied directly, although the driver needs about 0.2 us per row
     constexpr std::int64_t bytes_between_looks = std::int64_t{1} << 28;
     const std::int64_t some = std::max<std::int64_t>(1, bytes_between_looks / static_cast<std::int64_t>(row_bytes));
     for (std::int64_t first = 0; first < from.rows(); first += some) {
@@ -119,7 +121,7 @@ void download(const From* from, T* to, std::int64_t count, Staging& staging, int
   for (std::int64_t piece = 0; piece < pieces + ahead; ++piece) {
     honour_stop(staging);
     if (piece < pieces) {
-      Staging::Part& buffer = staging.part(piece);  // empty: drained before, or by an earlier transfer
+      Staging::Part& buffer = staging.part(piece);  // the buffer is empty: drained above, or by an earlier transfer
       const std::int64_t first = piece * at_once;
       const auto length = static_cast<std::size_t>(std::min(at_once, count - first)) * sizeof(From);
       check(cudaMemcpyAsync(buffer.memory.data(), from + first, length, cudaMemcpyDeviceToHost, stream),

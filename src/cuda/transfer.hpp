@@ -1,5 +1,6 @@
-// Transfers of large host memory to and from the GPU through four pinned buffers in turn: while some are in transit,
-// CPU threads fill or empty the next one. The driver would copy ordinary memory on one thread and without overlap.
+// Transfers of large host memory to and from the GPU, through four pinned buffers in turn. While some buffers are in
+// transit, CPU threads fill or empty the next one. The driver would copy ordinary memory with one thread and without
+// this overlap.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@
 
 namespace gradus::cuda {
 
-/// The buffers. Each is borrowed when a transfer first needs it.
+/// The four buffers. Each buffer is borrowed when a transfer first needs it.
 class Staging {
  public:
-  /// Transfers with these buffers throw InterruptedError after a stop request.
+  /// After a stop request, transfers with these buffers throw InterruptedError.
   explicit Staging(std::stop_token stop = {}) : stop_(std::move(stop)) {}
   const std::stop_token& stop() const { return stop_; }
 
@@ -27,7 +28,7 @@ class Staging {
     BorrowedMemory memory{part_bytes};
     Event free;  ///< recorded after the transfer that last used the memory
 
-    ~Part() { cudaEventSynchronize(free); }  // waits for a transfer that an error left in flight
+    ~Part() { cudaEventSynchronize(free); }  // an error may have left a transfer in flight
   };
   Part& part(std::int64_t turn) {
     std::optional<Part>& wanted = parts_[turn % staging_parts];
@@ -47,14 +48,14 @@ template <class T>
 void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream);
 
 /// Copies `count` elements from the GPU to ordinary host memory and returns when the copy is complete. Unsigned 8-bit
-/// and 16-bit integers are widened to 32 bits when they leave the pinned memory, so that fewer bytes are transferred.
+/// and 16-bit integers are widened to 32 bits on the host, so that fewer bytes are transferred.
 template <class From, class T>
 void download(const From* from, T* to, std::int64_t count, Staging& staging, int threads, const Stream& stream);
 template <class T>
 void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
               const Stream& stream);
 
-/// Throws OutOfMemoryError that states both numbers if the current GPU has less than `bytes` free.
+/// Throws OutOfMemoryError with the needed and the free memory if the current GPU has less than `bytes` free.
 void require_free_memory(std::uint64_t bytes);
 
 }  // namespace gradus::cuda

@@ -1,8 +1,10 @@
-// Hopper's matrix instructions for a warpgroup (four consecutive warps), and the copies of whole tiles that load their
-// operands. The copy engine makes these copies and counts their bytes at a barrier in shared memory.
+// Hopper's matrix instructions for a warpgroup (four consecutive warps), and copies of whole tiles that load the
+// operands of these instructions. The copy engine makes the copies and counts their bytes at a barrier in shared
+// memory.
 //
-// A tile in shared memory has rows of 128 bytes, 64 FP16 elements along the summed dimension, and begins at a multiple
-// of 1024 bytes. swizzled() permutes the eight 16-byte units of a row, so that eight rows read together use all banks.
+// A tile in shared memory begins at a multiple of 1024 bytes. Its rows have 128 bytes: 64 FP16 elements along the
+// summed dimension. swizzled() permutes the eight 16-byte units of a row, so that eight rows that are read together use
+// all banks.
 //
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
@@ -28,27 +30,27 @@ inline __device__ unsigned int shared_address(const void* pointer) {
   return static_cast<unsigned int>(__cvta_generic_to_shared(pointer));
 }
 
-/// Returns the byte offset of the row's 16-byte unit in a tile.
+/// Returns the byte offset, in a tile, of a 16-byte unit of a row.
 GRADUS_HOST_DEVICE inline unsigned int swizzled(int row, int unit) {
   return static_cast<unsigned int>(row * tile_row_bytes + ((unit ^ (row % 8)) << 4));
 }
 
-/// Sums of 64 x 128 elements in the registers of a warpgroup. sums[c][2 h + e] belongs to row 16 (warp % 4) + 8 h +
-/// lane / 4 and column 8 c + 2 (lane % 4) + e.
+/// The sums of 64 x 128 elements, in the registers of a warpgroup. sums[c][2 h + e] belongs to row 16 (warp % 4) + 8 h
+/// + lane / 4 and column 8 c + 2 (lane % 4) + e.
 using WarpgroupSums = float[16][4];
-/// The same for 64 x 256 elements.
+/// The sums of 64 x 256 elements, in the same order.
 using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// Returns the instruction's descriptor of a tile: its address, a distance of 1024 bytes between groups of eight rows,
-/// and the permutation of its units. Add 2 to move 16 elements along a row.
+/// Returns the instruction's descriptor of a tile: the tile's address, the distance of 1024 bytes between groups of
+/// eight rows, and the permutation of the units. Add 2 to the descriptor to move 16 elements along a row.
 inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
 
-/// Computes sums = rows columns', or sums += rows columns' if `adds` is not 0: 64 rows by 128 columns by 16 FP16
-/// elements. Runs asynchronously; see wait_for_products().
+/// Computes sums = rows columns', or sums += rows columns' if `adds` is not 0, for 64 rows, 128 columns and 16 FP16
+/// elements of the summed dimension. Runs asynchronously; see wait_for_products().
 inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns, int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
   asm volatile(
@@ -66,7 +68,7 @@ inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t 
 #undef GRADUS_FOUR
 }
 
-/// The same with 256 columns.
+/// Overload for 256 columns.
 inline __device__ void multiply_by_warpgroup(WideWarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns,
                                              int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
@@ -90,7 +92,7 @@ inline __device__ void multiply_by_warpgroup(WideWarpgroupSums& sums, std::uint6
 #undef GRADUS_FOUR
 }
 
-/// Required before the first product, and after any other access to its registers.
+/// Must be called before the first product, and after any other access to the registers of the sums.
 inline __device__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 /// Ends a group of products. wait_for_products<left>() waits until at most `left` groups are in flight.
 inline __device__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -99,7 +101,7 @@ __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
 }
 
-/// Keeps the compiler from moving uses of the sums across the wait for the product.
+/// Prevents the compiler from moving uses of the sums across the wait for the product.
 template <int columns>
 __device__ void pin(float (&sums)[columns][4]) {
 #pragma unroll
@@ -108,7 +110,8 @@ __device__ void pin(float (&sums)[columns][4]) {
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
 
-/// Releases registers of this warpgroup to the block's other warpgroups, or takes them; `count` is per thread.
+/// Changes the number of registers per thread to `count`. Released registers become available to the block's other
+/// warpgroups.
 template <int count>
 __device__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -128,12 +131,12 @@ class Barrier {
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
-  /// Arrives and announces how many bytes will be copied.
+  /// Announces how many bytes will be copied, and arrives.
   __device__ void arrive_for(unsigned int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes)
                  : "memory");
   }
-  /// Waits for the end of the phase of this parity: 0 for the first, 1 for the second, 0 for the third.
+  /// Waits for the end of the phase with this parity: 0 for the first phase, 1 for the second, 0 for the third.
   __device__ void wait(unsigned int parity) {
     asm volatile(
         "{\n.reg .pred done;\n"
@@ -143,7 +146,8 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
-  /// Returns true if that phase has ended. May block briefly, and may return false although the phase is about to end.
+  /// Returns true if the phase with this parity has ended. May block briefly, and may return false although the phase
+  /// is about to end.
   __device__ bool has_ended(unsigned int parity) {
     unsigned int done;
     asm volatile(
@@ -155,14 +159,15 @@ class Barrier {
         : "memory");
     return done != 0;
   }
-  /// Copies bytes, a multiple of 16, with the copy engine; this barrier counts them.
+  /// Copies bytes with the copy engine, whose progress this barrier counts. `bytes` must be a multiple of 16.
   __device__ void copy(void* to, const void* from, unsigned int bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_address(to)),
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
   }
-  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix; counts its bytes.
+  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix. The barrier counts its
+  /// bytes.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
@@ -170,7 +175,7 @@ class Barrier {
         "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
         : "memory");
   }
-  /// The same for a map of one matrix. Elements outside of the matrix arrive as zeros and are counted.
+  /// Overload for a map of one matrix. Elements outside of the matrix arrive as zeros, and their bytes are counted.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "

@@ -48,7 +48,7 @@ bool has_warpgroup_code(const Gpu& gpu) {
 
 namespace {
 
-std::atomic<pid_t> finding_process{0};  // the process that called CUDA first; forked children inherit the value
+std::atomic<pid_t> finding_process{0};  // the process that called CUDA first; forked children inherit this value
 
 Gpu gpu_of(int index, const char* name, int major, int minor) {
   Gpu gpu;
@@ -66,7 +66,7 @@ std::vector<Gpu> find_gpus() {
   finding_process = ::getpid();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();  // no driver or no device: clears the error, so that later calls do not see it
+    cudaGetLastError();  // there is no driver or no device: clears the error, so that later calls do not see it
     return gpus;
   }
   for (int index = 0; index < count; ++index) {
@@ -86,10 +86,10 @@ std::vector<Gpu> find_gpus() {
 
 namespace {
 
-/// Returns the GPUs that NVML reports, or nullopt if it fails or CUDA might see other GPUs.
+/// Returns the GPUs that NVML reports, or nullopt if NVML fails or CUDA might see a different set of GPUs.
 std::optional<std::vector<Gpu>> gpus_by_nvml() {
   if (std::getenv("CUDA_VISIBLE_DEVICES") || access("/dev/nvidia-uvm", R_OK | W_OK) != 0) return std::nullopt;
-  // Finds the functions by name: the library comes with the driver, but CUDA does not include its header.
+  // Finds the functions by name, because the library comes with the driver and CUDA may lack its header.
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return std::nullopt;
   const auto call = [library](const char* name, auto... arguments) {

@@ -9,28 +9,29 @@
 
 namespace gradus::execution {
 
-/// Returns true if code for these architectures, in the syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"),
-/// runs on a GPU of this compute capability. Machine code runs on the same major version from its minor version on, and
-/// with the suffix "a" on exactly this version. Portable code runs on every version from its own on.
+/// Returns true if code for these architectures runs on a GPU of this compute capability. `architectures` has the
+/// syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"). Machine code runs on the same major version from its
+/// minor version on; with the suffix "a", it runs only on exactly its version. Portable code runs on its version and
+/// all later versions.
 bool runs_on(std::string_view architectures, int major, int minor);
 
-/// Returns true if this build contains warpgroup matrix instructions for the GPU. Only code for architecture 90a has
-/// them, not code for 90.
+/// Returns true if this build contains warpgroup matrix instructions for the GPU. Code for architecture 90a has these
+/// instructions, code for 90 does not.
 bool has_warpgroup_code(const Gpu& gpu);
 
 /// Returns true if this build contains the GPU variants.
 bool is_compiled();
 
-/// Returns all NVIDIA GPUs that the driver reports. Returns none without a driver or if it fails; never throws for
-/// that.
+/// Returns all NVIDIA GPUs that the driver reports. Returns none if the driver is missing or fails, without throwing.
 std::vector<Gpu> find_gpus();
 
-/// Returns the same GPUs without initializing CUDA, which takes 0.2 s: for a page that shows what could run. Uses the
-/// driver's management library NVML. Memory and number of multiprocessors stay unknown, shared_bytes is a lower bound,
-/// and the order may differ. Falls back to find_gpus() if NVML is missing or the user restricts the visible GPUs.
+/// Returns the same GPUs as find_gpus(), but without initializing CUDA, which takes 0.2 s. Intended for lists of what
+/// could run. Uses NVML, the driver's management library. Memory and number of multiprocessors stay unknown,
+/// shared_bytes is a lower bound, and the order may differ. Falls back to find_gpus() if NVML is missing or the user
+/// restricts the visible GPUs.
 std::vector<Gpu> list_gpus();
 
-/// Returns the reason why no GPU of the machine can run this build's kernels, or an empty string if one can.
+/// Returns the reason why no GPU of the machine can run this build's kernels, or an empty string if a GPU can.
 std::string why_no_gpu(const Machine& machine);
 
 /// Returns the GPU with this index. Throws UnsupportedError if it does not exist or this build has no code for it.

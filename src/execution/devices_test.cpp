@@ -1,4 +1,4 @@
-// Messages and properties of GPUs, on machines with and without them.
+// Tests of messages about GPUs and of GPU properties, on machines with and without GPUs.
 #include "execution/devices.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
   EXPECT_FALSE(runs_on("", 9, 0));
 }
 
-// Host code for GPUs is omitted in builds without CUDA, and requests that need it are refused.
+// Builds without CUDA omit the host code for GPUs and refuse requests that need it.
 TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
   EXPECT_EQ(cuda::is_compiled, is_compiled());
   try {
@@ -53,7 +53,7 @@ TEST(cuda_devices, looking_for_gpus_never_fails) {
 }
 
 TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
-  // The facts that both functions report, in any order.
+  // The facts that both functions report, in sorted order.
   const auto facts = [](const std::vector<Gpu>& gpus) {
     std::multiset<std::tuple<std::string, std::string, bool>> all;
     for (const Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);

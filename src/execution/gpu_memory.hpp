@@ -1,4 +1,4 @@
-// Memory of which only the address is known. Plain C++, also in builds without CUDA.
+// Functions for memory of which only the address is known. Plain C++, also in builds without CUDA.
 #pragma once
 
 #include <cstddef>

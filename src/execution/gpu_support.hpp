@@ -16,7 +16,7 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
-/// For the row of a GPU variant that supports every shape.
+/// Returns whether the machine has a usable GPU. For rows of GPU variants that support every shape.
 template <class Shape>
 core::Support on_gpu(const Shape&, const Machine& machine) {
   return supported_on_gpu(machine);
@@ -31,7 +31,7 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
-/// Returns a lower bound of the usable GPUs, for estimates: the least memory and the fewest multiprocessors.
+/// Returns a GPU with the least memory and the fewest multiprocessors of all usable GPUs, for estimates.
 inline Gpu least_gpu(const Machine& machine) {
   Gpu least;
   for (const Gpu& gpu : machine.gpus()) {
@@ -44,11 +44,12 @@ inline Gpu least_gpu(const Machine& machine) {
   return least;
 }
 
-/// Returns the memory of a GPU, in bytes, that an estimate may assume to be available: at most seven eighths, because a
-/// job must not fail on a GPU that the library chose, and at most the limit of the request.
+/// Returns how much memory of a GPU, in bytes, an estimate may assume to be available. The result is at most seven
+/// eighths of the memory, because a job must not fail on a GPU that the library chose, and at most the limit of the
+/// request.
 inline std::uint64_t plannable_memory(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
-/// Seconds that the first use of a GPU takes in a process: about 0.3 (docs/decisions/0020), plus a margin.
+/// Seconds that a process needs for its first use of a GPU: about 0.3 (docs/decisions/0020), plus a margin.
 inline constexpr double gpu_ready_seconds = 0.4;
 
 /// Returns the shared memory per block that every usable GPU supports, in bytes.

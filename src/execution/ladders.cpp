@@ -7,7 +7,7 @@
 #include "execution/machine.hpp"
 #include "gradus/variants.hpp"
 
-// Each room defines its own; cmake/rooms.cmake finds the rooms.
+// Declares each room's ladder, which the room defines. cmake/rooms.cmake finds the rooms.
 #define GRADUS_PROBLEM(problem)       \
   namespace gradus {                  \
   namespace problem##_detail {        \

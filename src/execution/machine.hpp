@@ -18,10 +18,10 @@ struct Gpu {
   int multiprocessors = 0;
   std::uint64_t shared_bytes = 0;  ///< maximum shared memory per block
   std::string compute_capability;  ///< for example "9.0"
-  bool usable = false;             ///< this build has code for it
+  bool usable = false;             ///< true if this build has code for the GPU
 };
 
-/// Facts that are determined on first use, so that jobs that do not need them save the time.
+/// Facts that are determined on first use. Jobs that do not need these facts save the time.
 template <class Facts>
 class OnDemand {
  public:
@@ -35,7 +35,7 @@ class OnDemand {
   std::shared_future<Facts> found_;
 };
 
-/// The driver needs a tenth of a second to report GPUs.
+/// Determined on demand, because the driver needs a tenth of a second to report GPUs.
 using Gpus = OnDemand<std::vector<Gpu>>;
 
 /// Topology of cores, caches and memory. Determining it with hwloc takes milliseconds.
@@ -44,24 +44,24 @@ struct Layout {
   int hardware_threads_per_core = 1;
   int packages = 1;
   int memory_nodes = 1;
-  std::uint64_t l1_bytes = 0;  ///< data cache of a core; 0 if unknown, as for the other caches
+  std::uint64_t l1_bytes = 0;  ///< size of a core's data cache; 0 if unknown, as for the other caches
   std::uint64_t l2_bytes = 0;
   std::uint64_t l3_bytes = 0;  ///< size of one instance
 };
 
 struct Machine {
   std::string processor;  ///< model name of the CPU
-  int cores = 1;  ///< number of logical CPUs in the affinity mask of this process, or the CPU quota of its control
-                  ///< group (rounded up) if that is less
+  int cores = 1;  ///< number of logical CPUs in the affinity mask of this process, or the CPU quota (rounded up) of its
+                  ///< control group if the quota is less
   std::vector<std::string> simd;    ///< instruction sets with a kernel in this build, best first
-  bool fused_multiply_add = false;  ///< in hardware, for the best of `simd`
-  std::uint64_t memory_bytes = 0;   ///< memory of the machine, or the limit of the control group if that is less
-  bool cuda_compiled = false;       ///< this build contains the GPU variants
+  bool fused_multiply_add = false;  ///< true if the best of `simd` has the operation in hardware
+  std::uint64_t memory_bytes = 0;   ///< memory of the machine, or the limit of the control group if the limit is less
+  bool cuda_compiled = false;       ///< true if this build contains the GPU variants
   OnDemand<Layout> layout;
   Gpus gpus;
 };
 
-/// Returns the machine of this process, examined once; its layout and GPUs on first use.
+/// Returns the machine of this process, which is examined once. Its layout and GPUs are determined on first use.
 const Machine& this_machine();
 
 }  // namespace gradus::execution

@@ -1,4 +1,4 @@
-// The report of a public call, which its step `deliver` completes.
+// The report of a public call. The step `deliver` of the call completes it.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace gradus::execution {
 
-/// Start of a call, and the time it has spent in its phases.
+/// The start of a call, and the durations of its phases.
 struct Timing {
   core::Clock::time_point start = core::Clock::now();
   std::vector<Phase> phases = {};
@@ -21,7 +21,7 @@ inline int threads_of(const core::VariantInfo& variant, int threads) {
   return variant.backend == core::Backend::sequential ? 1 : threads;
 }
 
-/// Completes the report except RunReport::rechecked. Records the end of the call: "total" is the last phase.
+/// Completes the report except RunReport::rechecked. Records the duration of the call as the last phase, "total".
 void deliver(RunReport& report, const core::VariantInfo& variant, const Execution& execution, int threads,
              Timing timing);
 

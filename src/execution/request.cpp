@@ -14,7 +14,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto refuse = [&](const std::string& why) { throw UsageError(about(what) + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
     refuse("the view names an unknown kind of memory");
-  // Made only for an error: building the text takes as long as a tiny product.
+  // Called only for an error, because building the text takes as long as a tiny product.
   const auto shape = [&] { return std::to_string(view.rows) + " x " + std::to_string(view.columns); };
   if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape() + " elements; sizes are not negative");
   if (view.row_stride < view.columns)
@@ -30,7 +30,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto address = reinterpret_cast<std::uintptr_t>(view.data);
   if (address % view.alignment != 0)
     refuse("the address of a view is not a multiple of " + std::to_string(view.alignment) + ", an element's alignment");
-  // The last row ends with its last element.
+  // The extent ends with the last element of the last row, without the gap after this row.
   const auto extent = static_cast<std::uintptr_t>(bytes) -
                       static_cast<std::uintptr_t>(view.row_stride - view.columns) * view.element_bytes;
   if (extent > std::numeric_limits<std::uintptr_t>::max() - address)
@@ -44,8 +44,8 @@ namespace gradus::execution {
 bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other) {
   struct Bytes {
     std::uintptr_t begin = 0;
-    std::uintptr_t width = 0;   // of a row, in bytes
-    std::uintptr_t stride = 0;  // 0: a single row
+    std::uintptr_t width = 0;   // width of a row, in bytes
+    std::uintptr_t stride = 0;  // distance of rows, in bytes; 0: a single row
     std::uintptr_t end = 0;
   };
   const auto bytes_of = [](const detail::ViewFacts& view) {
@@ -62,8 +62,8 @@ bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other) {
   if (a.end <= b.begin || b.end <= a.begin) return false;
   const std::uintptr_t stride = std::max(a.stride, b.stride);
   if (stride == 0 || (a.stride != b.stride && a.stride != 0 && b.stride != 0)) return true;
-  // Offset of b's rows within the period of a's rows. Either b fits into the gap between the rows of a, or they
-  // overlap.
+  // The offset of b's rows within the period of a's rows. The views overlap unless each row of b fits into the gap
+  // between two rows of a.
   const std::uintptr_t after =
       b.begin >= a.begin ? (b.begin - a.begin) % stride : (stride - (a.begin - b.begin) % stride) % stride;
   return after < a.width || after + b.width > stride;
@@ -135,7 +135,8 @@ std::uint64_t memory_left(const Execution& execution) {
 }  // namespace
 
 bool has_memory(std::uint64_t needed, const Execution& execution) {
-  // Asking the system takes 0.1 ms, as long as a small job, and every machine has this much.
+  // Does not ask the system about small needs: a query takes 0.1 ms, as long as a small job, and every machine has this
+  // much.
   constexpr std::uint64_t never_too_much = 16 << 20;
   if (execution.memory_limit > 0) return needed <= execution.memory_limit;
   return needed <= never_too_much || needed <= memory_left(execution);

@@ -1,5 +1,5 @@
-// Checks that every public call makes before it starts: location of memory, sizes, the requested variant, support on
-// this machine, and available memory.
+// Checks that every public call makes before it starts: the location of memory, sizes, the requested variant, its
+// support on this machine, and the available memory.
 #pragma once
 
 #include <algorithm>
@@ -41,27 +41,27 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view(facts_of(elements), what);
 }
 
-/// Throws UsageError if the product of the factors (non-negative) overflows 63 bits.
+/// Throws UsageError if the product of the factors, which are non-negative, overflows 63 bits.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 
 /// Throws UsageError unless `bytes` is the size of a float or a double.
 void check_element_bytes(int bytes);
 
-/// Support of a public call for rows that are split over ranks (Execution::communicator).
+/// States whether a public call supports rows that are split over ranks (Execution::communicator).
 enum class SupportsRanks : bool { no, yes };
 
-/// Throws UsageError for requests that are invalid on every machine, and UnsupportedError for ranks if the call does
-/// not support them.
+/// Throws UsageError for requests that are invalid on every machine, and UnsupportedError if the request has ranks and
+/// the call does not support them.
 void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
-/// Throws UsageError like check_view(), and InputError for more rows or columns than every problem supports.
+/// Throws UsageError like check_view(), and InputError for more rows or columns than all problems support.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
   check_view(rows, what);
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
     throw InputError(about(what) + std::to_string(rows.rows()) + " rows are more than the supported 2147483647",
                      {.code = error_code::out_of_range});
-  // Twice this number plus a tile of columns still fits the 32-bit counters of GPU kernels.
+  // Twice this number, plus a tile of columns, still fits in the 32-bit counters of GPU kernels.
   constexpr std::int64_t most_columns = std::int64_t{1} << 30;
   if (rows.columns() > most_columns)
     throw InputError(about(what) + std::to_string(rows.columns()) + " columns are more than the supported " +
@@ -69,8 +69,8 @@ void check_extent(MatrixView<const T> rows, const char* what) {
                      {.code = error_code::out_of_range});
 }
 
-/// Returns true if two views share bytes, wherever they are. Interleaved views with equal row strides, such as columns
-/// of one matrix, are compared exactly; other interleaved views count as overlapping.
+/// Returns true if two views share bytes, in host or GPU memory. Interleaved views with equal row strides, such as
+/// columns of one matrix, are compared exactly; other interleaved views count as overlapping.
 bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other);
 
 /// Throws UsageError if memory for results shares bytes with an input. Both views must be well-formed.
@@ -81,7 +81,7 @@ void check_apart(Written results, const char* what, Read input, const char* of) 
                      {.code = error_code::memory_overlap});
 }
 
-/// Throws UsageError like check_view(), and InputError unless there are `count` weights or none.
+/// Throws UsageError like check_view(), and InputError unless the number of weights is `count` or 0.
 template <class T>
 void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
   check_view(weights, what);
@@ -93,8 +93,8 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
 
 std::string gpu_number(int gpu);  ///< text for a message
 
-/// Returns the request with the GPU that holds the memory as the device. Throws UnsupportedError if there is no such
-/// GPU or the request names the CPU, and UsageError if it names another GPU.
+/// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if there is no
+/// such GPU or if the request names the CPU, and UsageError if the request names another GPU.
 Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution);
 
 /// A piece of the caller's memory, with its name for messages.
@@ -117,8 +117,9 @@ void check_takes_device_input(core::Rows<Variant> variants, const Variant& varia
                          "; the variants that use them there: " + names_with(&Variant::device_input, variants));
 }
 
-/// Returns the request with the GPU of the first place that is not in host memory as the device, if there is one.
-/// Throws the errors of run_on_gpu_of(), check_reachable() and check_takes_device_input().
+/// If a place is on a GPU, returns the request with its device set to the GPU of the first such place. If all places
+/// are in host memory, returns the request unchanged. Throws the errors of run_on_gpu_of(), check_reachable() and
+/// check_takes_device_input().
 template <class Variant>
 Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Variant> variants,
                               std::string_view problem, const Execution& execution) {
@@ -132,11 +133,11 @@ Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Var
   return here;
 }
 
-/// Returns true if the job may use `needed` bytes in addition to its input: see check_memory().
+/// Returns true if check_memory() would allow the job to use `needed` bytes.
 bool has_memory(std::uint64_t needed, const Execution& execution);
 
-/// Throws OutOfMemoryError if `needed` bytes exceed the limit of the job or the available memory. `way_out` suggests a
-/// smaller job.
+/// Throws OutOfMemoryError if `needed` bytes, in addition to the input, exceed the limit of the job or the available
+/// memory. `way_out` is the remedy for the message.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
 /// Throws OutOfMemoryError if `needed` bytes of GPU memory exceed Execution::gpu_memory_limit.
@@ -149,10 +150,11 @@ class GrantedMachine {
   operator const Machine&() const { return limited_ ? *limited_ : this_machine(); }
 
  private:
-  std::optional<Machine> limited_;  ///< made only on demand, because a copy takes longer than a small job
+  std::optional<Machine> limited_;  ///< copied only on demand, because a copy takes longer than a small job
 };
 
-/// Returns the variant that `execution` names, or else the one that `choose` selects for the shape and this machine.
+/// Returns the variant that `execution` names. If it names none, returns the variant that `choose` selects for the
+/// shape and this machine.
 template <class Variant, class Shape>
 const Variant& wanted_variant(core::Rows<Variant> variants,
                               const Variant& (*choose)(const Shape&, const Machine&, Device), const Shape& shape,
@@ -162,18 +164,18 @@ const Variant& wanted_variant(core::Rows<Variant> variants,
   return core::find_variant(variants, execution.variant, problem);
 }
 
-/// Throws UsageError if the variant does not run on the requested device, or does not use the given block size.
+/// Throws UsageError if the variant does not run on the requested device, or if it ignores the requested block size.
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem);
 
 /// Throws UsageError like check_device(), UnsupportedError if the variant cannot run this shape on this machine, and
-/// OutOfMemoryError if the request does not allow the GPU memory it needs.
+/// OutOfMemoryError if the variant needs more GPU memory than the request allows.
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);
   if (const core::Support support = variant.supports(shape, GrantedMachine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
-  // Skipped without a limit, because the estimate takes as long as a tiny job.
+  // Estimates only under a limit, because the estimate takes as long as a tiny job.
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
@@ -197,7 +199,7 @@ const Variant& choose(core::Rows<Variant> variants, const Variant& (*best)(const
   return variant;
 }
 
-/// Returns the name of the device that runs the job, in human-readable form.
+/// Returns the human-readable name of the device that runs the job.
 const std::string& device_name(bool on_gpu, const Execution& execution);
 
 }  // namespace gradus::execution

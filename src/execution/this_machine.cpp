@@ -18,8 +18,8 @@
 namespace gradus::execution {
 namespace {
 
-/// Returns the name that an x86 CPU reports through CPUID, or "" elsewhere. Avoids /proc/cpuinfo, which the system
-/// regenerates for all CPUs on each read.
+/// Returns the name that an x86 CPU reports through CPUID, or "" for other CPUs. Avoids /proc/cpuinfo, which the system
+/// generates for all CPUs at each read.
 std::string own_name() {
 #if defined(__x86_64__) || defined(__i386__)
   constexpr unsigned first = 0x80000002;
@@ -47,7 +47,7 @@ std::string processor_name() {
       const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
       if (line.find(':') != std::string::npos && begin != std::string::npos) return line.substr(begin);
     }
-  if (cpu::topology() != nullptr)  // on some architectures /proc/cpuinfo has no model name
+  if (cpu::topology() != nullptr)  // on some architectures, /proc/cpuinfo has no model name
     if (hwloc_obj* package = hwloc_get_obj_by_type(cpu::topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
       if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel"); name != nullptr) return name;
   return "unknown CPU";
@@ -75,7 +75,7 @@ int threads_per_core() {
   return most;
 }
 
-/// Returns the vendors' name of an instruction set: Highway calls AVX-512 AVX3, and adds DL if it includes VNNI.
+/// Returns the vendors' name of an instruction set. Highway calls AVX-512 AVX3, and AVX3_DL if VNNI is included.
 std::string instructions_name(std::int64_t target) {
   std::string name = hwy::TargetName(target);
   constexpr std::string_view avx512 = "AVX3";
@@ -84,7 +84,7 @@ std::string instructions_name(std::int64_t target) {
   return "AVX-512" + (extensions == "_DL" ? " with VNNI" : extensions);
 }
 
-/// Highway's SSSE3, SSE4 and scalar targets round multiply-adds twice.
+/// Returns false for Highway's SSSE3, SSE4 and scalar targets, whose multiply-adds round twice.
 bool has_fused_multiply_add(std::int64_t target) {
 #if HWY_ARCH_X86
   return target == HWY_AVX2 || target == HWY_AVX3 || target == HWY_AVX3_DL;

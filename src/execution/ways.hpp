@@ -1,4 +1,4 @@
-// The settings with which a variant is run on a case to verify it.
+// The settings with which a verification runs a variant on a case.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ constexpr std::string_view element_name() {
   return "";
 }
 
-/// Returns one way per number of threads, or several block sizes for a GPU variant.
+/// Returns one way per number of threads. For a GPU variant, returns one way per block size.
 std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
 
-/// Runs the variant on a prepared case of its room like a public call. Returns a description of the error, including an
-/// exception, or "" if the result satisfies the variant's contract.
+/// Runs the variant on a prepared case of its room like a public call. Returns "" if the result satisfies the variant's
+/// contract. Otherwise returns a description of the error or exception.
 template <class PreparedCase, class Variant>
 std::string fault_of(const PreparedCase& prepared, const Variant& variant, const Execution& execution) {
   try {

@@ -1,4 +1,4 @@
-// The common beginning and end of every public call.
+// The steps at the beginning and end of every public call.
 #pragma once
 
 #include <new>
@@ -13,7 +13,7 @@
 namespace gradus::execution {
 
 [[noreturn]] void throw_out_of_memory();
-/// Throws gradus::Error if the system refused to start a thread; otherwise rethrows the exception being handled.
+/// Throws gradus::Error if the system refused to start a thread. Rethrows any other exception that is being handled.
 [[noreturn]] void rethrow_without_thread(const std::system_error& error);
 
 /// Runs job(), the body of a public call, in the default floating-point environment, and restores the caller's
@@ -34,7 +34,7 @@ auto whole_call(const Job& job) {
 /// callback. Refers to `execution`.
 Execution with_guarded_progress(const Execution& execution);
 
-/// Runs job(execution) in the same way, with guarded progress.
+/// Runs job(execution) like the overload above, with guarded progress.
 template <class Job>
 auto whole_call(const Execution& execution, const Job& job) {
   return whole_call([&] { return execution.progress ? job(with_guarded_progress(execution)) : job(execution); });

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t last_column = std::numeric_limits<std::size_t>::max();
 
-/// Removes a number, from 1, from the beginning of the text and returns it; 0 if there is none.
+/// Removes a number of at least 1 from the beginning of the text and returns it. Returns 0 if there is no such number.
 std::size_t take_number(std::string_view& text) {
   std::size_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,7 +24,7 @@ std::size_t take_number(std::string_view& text) {
   return number;
 }
 
-/// Returns a name in single quotes, possibly with non-ASCII letters. Truncates long names.
+/// Returns a name in single quotes. The name may have non-ASCII letters; a long name is truncated.
 std::string shown(std::string_view name) {
   constexpr std::size_t most = 40;
   std::size_t length = std::min(name.size(), most);
@@ -159,7 +159,8 @@ std::vector<std::ptrdiff_t> ChosenColumns::places(std::size_t columns) const {
 
 namespace {
 
-/// Returns the column of --id-column or --weight-column. `does` is what it does for the rows, for the message.
+/// Returns the column of --id-column or --weight-column. For the message, `does` states what the column does for the
+/// rows.
 std::optional<std::size_t> one_column(const ColumnList& list, std::span<const std::string> names, std::size_t columns,
                                       std::string_view file, const std::string& does) {
   if (list.empty()) return std::nullopt;
@@ -230,7 +231,7 @@ bool is_plain(char character) {
   return is_digit(character) || (byte | 0x20u) - 'a' < 26u || byte >= 0x80 || character == '_' || character == '.';
 }
 
-/// Returns an item that every list resolves to this column and to no other.
+/// Returns an item that every list resolves to this column and to no other column.
 std::string column_item(std::span<const std::string> names, std::size_t column) {
   std::string number = std::to_string(column + 1);
   const auto is_only_name = [&](std::size_t one) { return std::count(names.begin(), names.end(), names[one]) == 1; };

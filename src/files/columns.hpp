@@ -12,9 +12,9 @@
 
 namespace gradus::files {
 
-/// Columns given by name, by number from 1, or by ranges of numbers, "A-B" or "A-" (to the last one). An item in double
-/// quotes is always a name and may hold commas. A number or range that is also the name of another column is an error,
-/// because it is ambiguous: the quoted "1" is the name, 1-1 the number.
+/// Columns given by name, by number (counted from 1), or by ranges of numbers: "A-B", or "A-" for a range to the last
+/// column. An item in double quotes is always a name and may contain commas. A number or range that is also the name of
+/// another column is ambiguous and therefore an error. In that case, the quoted "1" means the name and 1-1 the number.
 class ColumnList {
  public:
   ColumnList() = default;
@@ -26,19 +26,21 @@ class ColumnList {
   static ColumnList of_names(std::string_view label, std::span<const std::string> names);
 
   bool holds_names() const;
-  /// Returns true if some item is this name, and is not the number of one of `columns` columns.
+  /// Returns true if some item is this name. An item that is also the number of one of `columns` columns does not
+  /// count.
   bool asks_for(std::string_view name, std::size_t columns) const;
   std::size_t size() const { return items_.size(); }
 
-  /// Returns the numbers from 0 of these columns of a table, without duplicates, in the order of the items. `names` is
-  /// empty if columns have none. Throws InputError about `file` for missing or ambiguous columns.
+  /// Returns the numbers of the items' columns in a table, counted from 0, in the order of the items and without
+  /// duplicates. `names` is empty if the columns have no names. Throws InputError about `file` for missing or ambiguous
+  /// columns.
   std::vector<std::size_t> find(std::span<const std::string> names, std::size_t columns, std::string_view file) const;
 
  private:
   struct Item {
     std::string text;
     bool quoted = false;
-    std::size_t first = 0;  ///< from 1; 0: the item can only be a name
+    std::size_t first = 0;  ///< number of the first column, counted from 1; 0 if the item can only be a name
     std::size_t last = 0;
   };
   std::string label_;
@@ -47,10 +49,10 @@ class ColumnList {
 
 struct ColumnChoice {
   ColumnList taken;    ///< empty: all columns that are neither dropped nor the id
-  ColumnList dropped;  ///< not together with `taken`
-  ColumnList id;       ///< empty, or one column that names the rows
-  ColumnList weight;   ///< empty, or one column that weights the rows
-  /// If `taken` is empty and the table has all these columns, exactly these are used, in this order.
+  ColumnList dropped;  ///< not allowed together with `taken`
+  ColumnList id;       ///< empty, or the column that names the rows
+  ColumnList weight;   ///< empty, or the column that weights the rows
+  /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;
   bool offers_columns = false;  ///< recommend --columns, --drop-columns, --missing; note columns of row numbers
   bool offers_id = false;       ///< recommend --id-column
@@ -66,15 +68,15 @@ struct ColumnChoice {
 };
 
 struct ChosenColumns {
-  std::vector<std::size_t> taken;  ///< in their order
+  std::vector<std::size_t> taken;  ///< in the order of use
   std::optional<std::size_t> id;
   std::optional<std::size_t> weight;
-  std::vector<std::size_t> unexpected;  ///< left out because ColumnChoice::expected lacks them
+  std::vector<std::size_t> unexpected;  ///< columns left out because ColumnChoice::expected lacks them
 
-  /// Returns the count of numbers per row: the taken columns, followed by the weight.
+  /// Returns the number of numbers per row: one for each taken column, followed by the weight.
   std::size_t numbers() const { return taken.size() + (weight ? 1 : 0); }
 
-  /// Returns, for each column of the table, its place among the numbers of a row, or one of these constants.
+  /// Returns, for each column of the table, its position among the numbers of a row, or one of these constants.
   static constexpr std::ptrdiff_t skipped = -1;
   static constexpr std::ptrdiff_t names_rows = -2;
   std::vector<std::ptrdiff_t> places(std::size_t columns) const;
@@ -84,10 +86,11 @@ struct ChosenColumns {
 ChosenColumns choose_columns(const ColumnChoice& choice, std::span<const std::string> names, std::size_t columns,
                              std::string_view file);
 
-/// Returns the columns as a list that ColumnList parses and a shell passes on: names, or numbers where these are safer.
+/// Returns the columns as a list that ColumnList can parse and that a shell passes on unchanged. The list contains
+/// names, or numbers where names are unsafe.
 std::string column_items(std::span<const std::string> names, std::span<const std::size_t> columns);
 
-/// Returns a column's name in single quotes, for messages, or its number if it has no name: "'x'", "2".
+/// Returns the column's name in single quotes, for messages, or the column's number if it has no name: "'x'", "2".
 std::string column_text(std::span<const std::string> names, std::size_t column);
 
 /// Returns "column 'x'" or "columns 'x', 'y' and 3 more".
@@ -95,8 +98,8 @@ std::string columns_text(std::span<const std::string> names, std::span<const std
 
 class RowNames {
  public:
-  std::string heading;   ///< name of the column they come from; may be empty
-  bool numbers = false;  ///< they are the numbers of the file's rows, from 0
+  std::string heading;   ///< name of the column of the row names; may be empty
+  bool numbers = false;  ///< true if the names are the numbers of the file's rows, counted from 0
 
   std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
   std::string_view operator[](std::int64_t row) const {

@@ -23,7 +23,8 @@ class CsvParser {
   CsvParser(std::string_view name, const CsvOptions& options, const std::stop_token& stop)
       : name_(name), options_(options), stop_(stop), beginning_(name, options, stop) {}
 
-  /// Consumes whole rows of `text`, or all of it if it is the last piece. Returns the number of bytes consumed.
+  /// Consumes whole rows of `text`. If `text` is the last piece, consumes all of it. Returns the number of bytes
+  /// consumed.
   std::size_t consume(std::string_view text, bool last) {
     if (!started_) refuse_foreign(text, std::string(name_), Reader::points);
     if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
@@ -69,7 +70,7 @@ class CsvParser {
  private:
   // ---- Rows ----
 
-  /// Parses all whole rows and returns the end of the last one.
+  /// Parses all whole rows in the text and returns the end of the last whole row.
   const char* take_rows(const char* at, const char* end, bool last) {
     const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
     const bool quotes = find_character(at, end, '"') != end;
@@ -93,7 +94,7 @@ class CsvParser {
     return at;
   }
 
-  /// Returns the end of a row some way after `at`, or nullptr if a quote is not closed.
+  /// Returns the end of a row, about one chunk after `at`, or nullptr if a quote is not closed.
   const char* chunk_end(const char* at, const char* end, bool quotes) const {
     const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.chunk)) - 1;
     if (!quotes) {
@@ -147,7 +148,7 @@ class CsvParser {
       for (std::size_t index = 0; index < count; ++index) row_names_->append(chunks_[index].row_names);
   }
 
-  /// Adds a chunk to the counts, and throws its first error. All earlier chunks must have been checked.
+  /// Adds a chunk to the counts, and throws the chunk's first error. All earlier chunks must have been checked.
   void check(const CsvChunk& chunk) {
     const auto in_file = [&](std::size_t line) { return line == 0 ? 0 : line_ - 1 + line; };
     std::size_t blank = blank_line_;
@@ -162,7 +163,7 @@ class CsvParser {
     line_ += chunk.lines;
   }
 
-  /// Adds the rows of a chunk that lack numbers. Its rows and lines follow those already counted.
+  /// Adds the rows of a chunk that lack numbers. The rows and lines of the chunk follow those already counted.
   void add_incomplete(const IncompleteRows& more) {
     const std::size_t before = row_count_ + incomplete_.rows.size();
     if (incomplete_.empty()) {
@@ -184,11 +185,11 @@ class CsvParser {
     const ColumnChoice& choice = options_.columns;
     if (!choice.offers_columns || !choice.taken.empty() || view.columns() < 2 || rows_.places[0] != 0) return;
     const bool unnamed = !rows_.names.empty() && rows_.names[0].empty();
-    constexpr std::int64_t least_rows = 5;  // they rise by chance once in 120 tables
+    constexpr std::int64_t least_rows = 5;  // numbers of that many rows rise by chance once in 120 tables
     if (view.rows() < (unnamed ? 2 : least_rows)) return;
     bool from_zero = unnamed;
     bool from_one = unnamed;
-    std::int64_t number = 0;  // of the row among all rows, including those left out
+    std::int64_t number = 0;  // number of the row among all rows, including the rows left out
     auto left_out = incomplete_.rows.begin();
     for (std::int64_t row = 0; row < view.rows(); ++row, ++number) {
       for (; left_out != incomplete_.rows.end() && static_cast<std::int64_t>(*left_out) == number; ++left_out) ++number;

@@ -20,11 +20,11 @@ namespace gradus::files {
 
 struct CsvTable {
   PointsOf<double> values;
-  std::vector<std::string> column_names;      ///< from the header line, or empty
-  std::shared_ptr<const RowNames> row_names;  ///< from the requested column, or null
-  std::vector<double> weights;                ///< from the requested column, or empty
-  std::vector<std::int64_t> dropped;          ///< rows left out, counted from 0 among all rows
-  std::vector<std::string> notes;             ///< file:line and the doubtful decision
+  std::vector<std::string> column_names;      ///< the names in the header line, or empty
+  std::shared_ptr<const RowNames> row_names;  ///< the contents of the requested column, or null
+  std::vector<double> weights;                ///< the contents of the requested column, or empty
+  std::vector<std::int64_t> dropped;          ///< the rows left out, counted from 0 among all rows
+  std::vector<std::string> notes;             ///< notes for the user: file:line and a doubtful decision
 };
 
 /// Reads a rectangle of finite numbers, each rounded to the nearest double. Supports a header line, quoted fields (RFC
@@ -36,14 +36,15 @@ struct CsvTable {
 CsvTable read_csv(TextInput& input, const CsvOptions& options = {}, const std::stop_token& stop = {});
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, const std::stop_token& stop = {});
 
-/// Reads a table from memory. `name` appears in messages.
+/// Parses a table in memory. `name` appears in messages.
 CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options = {},
                    const std::stop_token& stop = {});
 
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
 
-/// Reads the points of a table and passes on its notes. The ending of `path`, if given, may determine the separator.
+/// Reads the points of a table and reports the table's notes. The ending of `path`, if given, may determine the
+/// separator.
 Points read_table(TextInput& input, const ReadOptions& options, const std::string& path = {});
 
 }  // namespace gradus::files

@@ -16,7 +16,7 @@ namespace gradus::files {
 namespace {
 
 constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
-/// The sample of text that may show the decimal separator or the content of a column.
+/// Size of the sample of text that is examined for the decimal separator and the contents of columns.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
 
 bool may_name_a_row(std::string_view field) {
@@ -39,7 +39,7 @@ bool is_utf8(std::string_view text) {
       if ((byte(next) & 0xc0u) != 0x80) return false;
     if (length > 2) {
       const unsigned second = byte(at + 1);
-      // Rejects overlong encodings, surrogates and code points beyond U+10FFFF.
+      // Rejects overlong encodings, surrogates, and code points beyond U+10FFFF.
       const bool beyond = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
                           (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
       if (beyond) return false;
@@ -88,7 +88,7 @@ void CsvBeginning::fail(std::size_t line, std::size_t field, const std::string& 
 
 std::vector<std::string> CsvBeginning::notes(std::size_t rows) const {
   std::vector<std::string> notes;
-  // A line with nothing below it can only be a row.
+  // A single line without names can only be a row, so a note about a header would be pointless.
   if (!header_note_.empty() && (!rows_.names.empty() || rows > 1)) notes.push_back(header_note_);
   notes.insert(notes.end(), notes_.begin(), notes_.end());
   return notes;
@@ -133,7 +133,7 @@ void CsvBeginning::take_comment(std::string_view line) {
   }
 }
 
-/// Rejects comments that may be rows, above a table without a header whose coordinates are all numbers.
+/// Throws for comments that may be rows, if the table has no header and all coordinates are numbers.
 void CsvBeginning::refuse_lost_rows() const {
   if (!rows_.names.empty() || rows_.places.front() >= 0) return;
   for (const auto& [line, text] : comments_) {
@@ -149,8 +149,8 @@ void CsvBeginning::refuse_lost_rows() const {
 
 // ---- The first line ----
 
-/// Determines the separator, notation and names. Consumes the first line if it is a header, nothing if it holds
-/// numbers. Returns false if a quoted field, or the text needed to decide, continues beyond the text at hand.
+/// Determines the separator, the notation and the names. Consumes the first line if it is a header, and nothing if it
+/// holds numbers. Returns false if a quoted field, or the text needed to decide, extends beyond the available text.
 bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   Marks seen{};
   const char* const stop = end_of_first_line(at, end, seen);
@@ -199,7 +199,8 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   return true;
 }
 
-/// Handles a line "sep=;" above a table, which gives spreadsheets the separator. Returns false for any other line.
+/// Handles a line "sep=;" above a table, with which spreadsheets specify the separator. Returns false for any other
+/// line.
 bool CsvBeginning::take_separator_line(std::string_view line) {
   const std::optional<char> mark = separator_given_by(line);
   if (!mark) return false;
@@ -208,7 +209,8 @@ bool CsvBeginning::take_separator_line(std::string_view line) {
   return true;
 }
 
-/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Marks in `seen` possible separators.
+/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Marks in `seen` the possible separators in
+/// the line.
 const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Marks& seen) const {
   bool field_begins = true;
   for (; !at_line_end(at, end); ++at) {
@@ -227,7 +229,7 @@ const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Mar
   return at;
 }
 
-/// Chooses the first separator that the line has, preferably one that gives the line below the same number of fields.
+/// Chooses the first separator in the line. Prefers a separator that gives the line below the same number of fields.
 void CsvBeginning::choose_separator(std::string_view line, std::string_view below, Marks& seen) {
   const bool comma_decimals = options_.style.decimal == Decimal::comma;
   if (seen['\t'] && (comma_decimals || holds_tab(line))) seen[','] = false;
@@ -249,8 +251,8 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
 }
 
-/// Returns a separator that the line does not hold if the line is the name of the only column and contains separators
-/// as part of the name. This is so if the rows at `row` are single fields. Otherwise returns 0.
+/// Handles a line that is the name of the only column, if this name contains separators. The line is such a name if the
+/// rows at `row` are single fields. Then returns a separator that the line does not contain; otherwise returns 0.
 char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";
   if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;
@@ -260,7 +262,7 @@ char CsvBeginning::separator_of_one_column(std::string_view line, const char* ro
   const std::vector<std::string_view> rows = lines_below(row, end);
   const bool decimal_commas = options_.style.decimal == Decimal::comma && line.find(',') == std::string_view::npos;
   const auto is_whole = [&](std::string_view text) {
-    if (text.find('\n') != std::string_view::npos) return false;  // within quotes
+    if (text.find('\n') != std::string_view::npos) return false;  // newlines can only be within quotes
     return split_at(' ', text).size() == 1 && std::none_of(marks.begin(), marks.end(), [&](char mark) {
              const bool decimals = mark == ',' && decimal_commas;
              return !decimals && split_at(mark, text).size() > 1;
@@ -301,7 +303,7 @@ std::vector<FirstField> CsvBeginning::header_fields(const char* at, const char* 
   return fields;
 }
 
-/// Returns the row below the line that ends at `at`, or `end` if the text at hand has none.
+/// Returns the row below the line that ends at `at`, or `end` if the available text has no such row.
 const char* CsvBeginning::row_below(const char* at, const char* end) const {
   for (;;) {
     at = find_character(at, end, '\n');
@@ -310,7 +312,7 @@ const char* CsvBeginning::row_below(const char* at, const char* end) const {
   }
 }
 
-/// Decides whether the first line is a header, and records a doubtful decision.
+/// Decides whether the first line is a header. Records the decision if it is doubtful.
 bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::vector<FirstField>& below,
                              std::string_view line, std::span<const std::string_view> rows) {
   const auto note = [&](const char* what) {
@@ -318,7 +320,7 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   };
   if (options_.header == HeaderLine::no) return false;
   if (options_.header == HeaderLine::yes) {
-    // --header applies to all tables of a command and may be incorrect for one of them.
+    // --header applies to all tables of a command and may be incorrect for some of them.
     if (all_numbers(fields) && !guess_header(fields).doubtful)
       note("is made of numbers and read as names of columns, as --header says");
     return true;
@@ -343,7 +345,7 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   return guess.is_header;
 }
 
-/// Returns true if numbers of the first line more likely name columns, judged by these rows.
+/// Returns true if the numbers of the first line more likely name columns, judged by the rows below.
 bool CsvBeginning::is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<FirstField>> below;
@@ -379,7 +381,8 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask, text);
 }
 
-/// Rejects a first line with another number of fields than the next one, if it begins like a comment of other programs.
+/// Throws if the first line has another number of fields than the next line and begins like a comment of other
+/// programs.
 void CsvBeginning::refuse_preamble(std::string_view line) const {
   constexpr std::string_view marks = "%!;/";
   if (options_.comment.is_given || marks.find(line.front()) == std::string_view::npos) return;
@@ -392,7 +395,7 @@ void CsvBeginning::refuse_preamble(std::string_view line) const {
            mark);
 }
 
-/// Returns which fields of the first line are coordinates, as far as known without the names.
+/// Returns which fields of the first line are coordinates, as far as this is known without the names.
 std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
   std::vector<bool> all(count, true);
   if (options_.columns.empty() || options_.columns.holds_names()) return all;
@@ -400,12 +403,12 @@ std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
     const std::vector<std::ptrdiff_t> places = choose_columns(options_.columns, {}, count, name_).places(count);
     for (std::size_t column = 0; column < count; ++column) all[column] = places[column] >= 0;
   } catch (const InputError&) {
-    // A header may lack a name; otherwise the first row reports the error.
+    // The first line may be a header that lacks a name. Otherwise the first row reports the error.
   }
   return all;
 }
 
-/// Returns a number without groups and with a decimal point, or any other text unchanged.
+/// Returns a number without group separators and with a decimal point. Returns any other text unchanged.
 std::string CsvBeginning::plain_number(const FirstField& field) const {
   const NumberFormat& format = field.quoted ? rows_.quoted_format : rows_.format;
   if (format.is_plain() || !is_number(field.text, format)) return field.text;
@@ -430,18 +433,18 @@ void CsvBeginning::choose_format(const char* at, const char* end) {
   }
   if (format.point == format.group)
     throw UsageError(std::string("--thousands: '") + format.group + "' is what decimals follow here");
-  // Outside quotes, the separator of fields always separates.
+  // Outside of quotes, the separator of fields cannot be part of a number.
   rows_.format = format;
   if (rows_.separates(format.group)) rows_.format.group = 0;
   if (rows_.separates(format.point)) rows_.format.point = 0;
 }
 
-/// Returns true if some numbers have decimal commas and none has a decimal point. Returns false if commas or blanks
-/// separate the fields, because a comma then more likely separates.
+/// Returns true if some numbers have decimal commas and no number has a decimal point. Returns false if commas or
+/// blanks separate the fields, because a comma is then more likely a separator.
 bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
   if (separator_ == Separator::comma || separator_ == Separator::blanks) return false;
   bool commas = false;
-  std::size_t points_above = 0;  // numbers of the first line with a decimal point
+  std::size_t points_above = 0;  // number of first-line numbers with a decimal point
   std::size_t doubtful_line = 0;
   std::size_t doubtful_field = 0;
   std::string doubtful;
@@ -481,10 +484,10 @@ bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
 
 // ---- The first row ----
 
-/// Determines the columns without consuming text. Returns false if the row continues beyond the text at hand.
+/// Determines the columns without consuming text. Returns false if the row extends beyond the available text.
 bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   const char* next = rows_.row_end(at, end);
-  const bool open = !next;  // a quote is not closed; the row's parser reports it
+  const bool open = !next;  // a quote is not closed; the parser of rows reports this
   if (open && !last) return false;
   if (open) next = find_character(at, end, '\n');
   const std::vector<std::string_view> fields = rows_.split(at, without_line_end(at, next));
@@ -518,7 +521,8 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   return true;
 }
 
-/// Rejects a table whose first row has text columns, if the user can choose columns but has not. `at` is the next row.
+/// Throws if the first row has text in coordinate columns and the user can choose columns but has not. `at` is the next
+/// row.
 void CsvBeginning::refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<std::string_view>> below;

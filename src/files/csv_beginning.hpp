@@ -14,23 +14,25 @@
 
 namespace gradus::files {
 
-/// Reads up to the first row. The first line and the row below it determine the separator, notation, names and columns.
+/// Reads a table up to its first row. The first line and the row below it determine the separator, notation, names and
+/// columns.
 class CsvBeginning {
  public:
   CsvBeginning(std::string_view name, const CsvOptions& options, const std::stop_token& stop);
 
-  /// Consumes text up to the first row and returns the new position. Sets settled() if the text suffices to decide.
+  /// Consumes text up to the first row and returns the new position. If the text suffices to decide, settled() becomes
+  /// true.
   const char* take(const char* at, const char* end, bool last);
 
   bool settled() const { return settled_; }
-  /// Returns the line number, from 1, of the text that follows.
+  /// Returns the line number, counted from 1, of the remaining text.
   std::size_t line() const { return line_; }
   const CsvRows& rows() const { return rows_; }
   const ChosenColumns& chosen() const { return chosen_; }
-  /// Returns the doubtful decisions for a table with `rows` rows.
+  /// Returns notes about the doubtful decisions for a table with `rows` rows.
   std::vector<std::string> notes(std::size_t rows) const;
 
-  /// Throws InputError for a place. A `field` of 0 means the whole line.
+  /// Throws InputError for a position in the table. A `field` of 0 means the whole line.
   [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what,
                          std::string_view value = {}) const;
 
@@ -68,13 +70,13 @@ class CsvBeginning {
   Separator separator_;
   bool settled_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
-  std::size_t first_line_ = 0;  ///< first line that is not a comment; 0: not seen yet
+  std::size_t first_line_ = 0;  ///< first line that is not a comment; 0 if it has not been seen yet
   std::size_t below_line_ = 0;  ///< line of the row below the first line
   CsvRows rows_;
   ChosenColumns chosen_;
   std::string header_note_;
   std::vector<std::string> notes_;
-  std::size_t longer_comment_ = 0;  ///< line of a comment below the header with one field more than the header; 0: none
+  std::size_t longer_comment_ = 0;  ///< line of a comment below the header, with one field more; 0 if there is none
   /// Comments above the first line, with their line numbers.
   std::vector<std::pair<std::size_t, std::string>> comments_;
 };

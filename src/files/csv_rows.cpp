@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the first of eight characters must be the lowest byte");
 
-/// Returns the first of two characters, or the end. Scans eight characters at a time.
+/// Returns the position of the first of two characters, or `end`. Scans eight characters at a time.
 const char* find_either(const char* at, const char* end, char one, char other) {
   constexpr std::uint64_t ones = 0x0101010101010101u;
   constexpr std::uint64_t highs = 0x8080808080808080u;
@@ -151,7 +151,7 @@ const char* CsvRows::skip(const char* at, const char* end, std::size_t column, C
   return stop;
 }
 
-/// Appends the numbers of one row if it lacks none. Returns the beginning of the next line.
+/// Appends the numbers of one row, unless the row lacks a number. Returns the beginning of the next line.
 const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const {
   double* const values = chunk.values.get() + chunk.count;
   const bool plain = format.is_plain();
@@ -216,7 +216,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const
       const bool quoted = text.starts_with('"');
       if (quoted && !closing_quote(begin, end))
         throw Bad{column + 1, "the field " + core::excerpt(trimmed(text)) + " has no closing quote"};
-      // Includes text after the closing quote.
+      // The field includes any text after its closing quote.
       while (quoted && !at_line_end(after, end) && !separates(*after)) ++after;
       if (quoted) text = trimmed({begin, static_cast<std::size_t>(after - begin)});
       throw Bad{column + 1, fault_of(text, column), std::string(trimmed(text))};
@@ -227,7 +227,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const
 }
 
 void CsvRows::parse(CsvChunk& chunk) const {
-  // A number and its separator take at least two bytes.
+  // A number and its separator take at least two bytes, which limits the number of numbers.
   const std::size_t room = chunk.text.size() / 2 + 1 + numbers;
   if (chunk.room < room) {
     chunk.values = std::make_unique_for_overwrite<double[]>(room);

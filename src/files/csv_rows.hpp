@@ -23,21 +23,21 @@ inline const char* find_character(const char* at, const char* end, char characte
   return found ? static_cast<const char*>(found) : end;
 }
 
-/// Returns true at a line end: LF, CRLF, or at the end of the text CR or nothing.
+/// Returns true at a line end: LF or CRLF. At the end of the text, a CR or nothing is also a line end.
 inline bool at_line_end(const char* at, const char* end) {
   return at == end || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));
 }
 
-/// Returns the end of the line from `at`, without its line end. `next` is the beginning of the next line.
+/// Returns the end of the line that begins at `at`, without its LF or CRLF. `next` is the beginning of the next line.
 inline const char* without_line_end(const char* at, const char* next) {
   while (next != at && (next[-1] == '\n' || next[-1] == '\r')) --next;
   return next;
 }
 
-/// Returns the closing quote of the field at `at`, skipping doubled quotes; nullptr if there is none.
+/// Returns the closing quote of the field at `at`, or nullptr if there is none. Skips doubled quotes.
 const char* closing_quote(const char* at, const char* end);
 
-/// Returns the text of a field without its quotes; doubled quotes become one.
+/// Returns the text of a field without the enclosing quotes, and with one quote for each doubled quote.
 std::string without_quotes(std::string_view field);
 
 /// The message for a comment that may be a row.
@@ -47,9 +47,9 @@ inline constexpr std::string_view row_or_comment =
     "it is a comment";
 
 struct IncompleteRows {
-  std::vector<std::size_t> rows;        ///< row numbers, from 0
-  std::vector<std::size_t> per_column;  ///< rows that lack a number, per column; empty: none
-  // The first field that lacks a number.
+  std::vector<std::size_t> rows;        ///< numbers of the rows, counted from 0
+  std::vector<std::size_t> per_column;  ///< for each column, the number of rows that lack a number; or empty
+  // Position of the first field that lacks a number.
   std::size_t line = 0;
   std::size_t field = 0;
   std::string text;
@@ -58,7 +58,7 @@ struct IncompleteRows {
   void clear() { *this = {}; }
 };
 
-/// A chunk of whole rows and its parsed content. Lines count from 1 and rows from 0, within the chunk.
+/// A chunk of whole rows and its parsed content. Within the chunk, lines count from 1 and rows from 0.
 struct CsvChunk {
   std::string_view text;
   std::unique_ptr<double[]> values;  ///< the numbers of all rows, one after the other
@@ -68,9 +68,9 @@ struct CsvChunk {
   std::size_t rows = 0;  ///< complete rows
   IncompleteRows incomplete;
   std::size_t lines = 0;           ///< number of lines in the chunk
-  std::size_t leading_blank = 0;   ///< first blank line before the first row; 0: none
-  std::size_t trailing_blank = 0;  ///< first blank line after the last row
-  // The first error, if any.
+  std::size_t leading_blank = 0;   ///< first blank line before the first row; 0 if there is none
+  std::size_t trailing_blank = 0;  ///< first blank line after the last row; 0 if there is none
+  // The first error; unset if there is none.
   std::string fault;
   std::size_t fault_line = 0;
   std::size_t fault_field = 0;
@@ -80,42 +80,46 @@ struct CsvChunk {
   std::size_t all_rows() const { return rows + incomplete.rows.size(); }
 };
 
-/// The parser of a table's rows. Any number of threads may use it concurrently.
+/// Parses the rows of a table. Any number of threads may use it concurrently.
 struct CsvRows {
   char separator = ',';  ///< ' ' stands for any number of blanks
   Comment comment = {};
   NumberFormat quoted_format = {};
-  NumberFormat format = {};  ///< outside quotes, where the separator of fields is not part of a number
+  NumberFormat format = {};  ///< notation outside of quotes, where a number cannot contain the separator of fields
   std::size_t columns = 0;
   std::vector<std::ptrdiff_t> places = {};
-  std::size_t coordinates = 0;  ///< per row
-  std::size_t numbers = 0;      ///< per row: the coordinates, followed by the weight
-  std::size_t first_line = 0;   ///< line of the file that determined the number of columns
+  std::size_t coordinates = 0;  ///< number of coordinates per row
+  std::size_t numbers = 0;      ///< number of numbers per row: the coordinates, followed by the weight
+  std::size_t first_line = 0;   ///< line of the file that determines the number of columns
   std::vector<std::string> names = {};
   bool offers_columns = false;  ///< messages may recommend options for columns and rows
   bool offers_drop = false;     ///< messages may also recommend --drop-columns
 
   void parse(CsvChunk& chunk) const;
 
-  /// Returns true for a comment. A spreadsheet's error value begins with '#' too, but is part of a row.
+  /// Returns true for a comment. A spreadsheet's error value, which also begins with '#', is not a comment but part of
+  /// a row.
   bool is_comment(const char* at, const char* end) const {
     return comment.mark != 0 && *at == comment.mark && !is_spreadsheet_error({at, end});
   }
 
-  /// Returns true if the comment may be a row of `fields` fields.
+  /// Returns true if a comment may be a row with `fields` fields.
   bool is_like_row(std::string_view line, std::size_t fields) const;
 
-  /// Returns the end of the row or comment at `at`, skipping newlines within quotes; nullptr if a quote is not closed.
+  /// Returns the end of the row or comment at `at`, or nullptr if a quote is not closed. Newlines within quotes do not
+  /// end a row.
   const char* row_end(const char* at, const char* end) const;
 
-  /// Sets `text` to the field at `at`, with its quotes, and returns its end, where a separator should follow.
+  /// Sets `text` to the field at `at`, including its quotes. Returns the end of the field, where a separator should
+  /// follow.
   const char* field(const char* at, const char* end, std::string_view& text) const;
 
-  /// Returns the fields of a row without line end, each with its quotes and any text after them.
+  /// Returns the fields of a row, which ends at `stop` without its line end. A field includes its quotes and any text
+  /// after them.
   std::vector<std::string_view> split(const char* at, const char* stop) const;
 
   bool separates(char character) const { return separator == ' ' ? is_blank(character) : character == separator; }
-  /// Skips blanks that do not separate.
+  /// Skips blanks, unless blanks separate fields.
   const char* skip_padding(const char* at, const char* end) const {
     while (at != end && is_blank(*at) && (separator != '\t' || *at != '\t')) ++at;
     return at;
@@ -130,14 +134,14 @@ struct CsvRows {
 
   /// Returns the message for a field that should be a number.
   std::string fault_of(std::string_view field, std::size_t column) const;
-  /// Returns "'NA' is not a number" for a field that lacks a number.
+  /// Returns the message for a field that lacks a number: "'NA' is not a number".
   std::string lack_of(std::string_view field) const;
-  /// Returns the message for a table in which some of `rows` rows lack a number, with remedies.
+  /// Returns the message, with remedies, for a table in which some of `rows` rows lack a number.
   std::string fault_of(const IncompleteRows& incomplete, std::size_t rows) const;
   /// Returns "1 of 3 rows lacks a number (column 'x')".
   std::string count_of(const IncompleteRows& incomplete, std::size_t rows) const;
-  /// Returns the message for a first row with text in coordinate columns, in view of the rows below, and sets `field`
-  /// to the column, from 0. Returns "" if there is no such text.
+  /// Returns the message for a first row with text in coordinate columns, or "" if there is no such text. The message
+  /// depends on the rows below. Sets `field` to the column of the text, counted from 0.
   std::string fault_of_text(std::span<const std::string_view> first,
                             std::span<const std::vector<std::string_view>> below, std::size_t& field,
                             bool offers_id) const;

@@ -45,7 +45,8 @@ Descriptor::~Descriptor() {
 
 namespace {
 
-/// All mapped files, for the signal handler, which must not take a lock. Further files are not protected.
+/// All mapped files, in an array that the signal handler can read without a lock. Files beyond the array's size are not
+/// protected.
 std::array<std::atomic<const MappedFile*>, 64> mapped{};
 
 void enter(const MappedFile* file) {
@@ -75,12 +76,12 @@ const MappedFile* file_at(const void* address) {
 
 void (*ask_program_to_stop)() = nullptr;
 std::stop_token program_stop;
-// A copy, because the mapping no longer exists when the path is read.
+// A copy of the path, because the mapping no longer exists when the path is read.
 std::atomic<bool> truncated_taken{false};
 std::atomic<bool> truncated_known{false};
 char truncated_path[PATH_MAX];
 
-/// The signal handler. Calls only async-signal-safe functions, and mmap(), which is a plain system call on Linux.
+/// The signal handler. It calls only async-signal-safe functions and mmap(), which is a plain system call on Linux.
 void read_zeros(int number, siginfo_t* information, void*) {
   const int error_number = errno;
   const MappedFile* const file = file_at(information->si_addr);
@@ -93,7 +94,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
     lives = ::mmap(const_cast<char*>(first), static_cast<std::size_t>(end - first), PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   }
-  if (!lives) {  // the signal recurs after this returns and then ends the process
+  if (!lives) {  // after the return, the signal occurs again and ends the process
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(number, &usual, nullptr);
@@ -105,7 +106,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
     truncated_known.store(true, std::memory_order_release);
     ask_program_to_stop();
   }
-  // Waits until the job stops, so that it does not use the zeros. Another thread handles the request.
+  // Waits until the job stops, so that the job does not use the zeros. Another thread handles the request.
   const timespec moment{0, 1'000'000};
   while (!program_stop.stop_requested()) ::nanosleep(&moment, nullptr);
   errno = error_number;
@@ -142,7 +143,7 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   if (address == MAP_FAILED && errno == ENOMEM) throw OutOfMemoryError("cannot read '" + path + "'" + reason(errno));
   if (address == MAP_FAILED) refuse(reason(errno));
   data_ = static_cast<const std::byte*>(address);
-  // Advice only: the mapping works without it.
+  // The advice may fail: the mapping works without it.
   if (access != Access::parts)
     (void)::madvise(address, size_, access == Access::once ? MADV_SEQUENTIAL : MADV_WILLNEED);
   enter(this);

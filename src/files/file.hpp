@@ -30,9 +30,9 @@ class Descriptor {
 };
 
 enum class Access : unsigned char {
-  once,      ///< sequentially, by a parser
-  repeated,  ///< many times by many threads, as in an iterative method
-  parts      ///< only the parts named by read_ahead()
+  once,      ///< for a parser, which reads sequentially
+  repeated,  ///< for an iterative method: many threads read the file many times
+  parts      ///< for reading only the parts named by read_ahead()
 };
 
 /// A regular file, mapped read-only. Throws InputError if it is unreadable, empty or not a regular file.
@@ -54,12 +54,12 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Keeps a program alive if a mapped file is truncated while being read (SIGBUS). Called once, before the program's
-/// jobs. The missing part reads as zeros, and the signal handler calls `ask_to_stop` and waits until a stop is
-/// requested through `stop`. The job's results and messages are then useless: see truncated_file().
+/// Keeps a program alive if a mapped file is truncated while it is being read (SIGBUS). Called once, before the
+/// program's jobs. The missing part reads as zeros. The signal handler calls `ask_to_stop` and waits until a stop is
+/// requested through `stop`. The job's results and messages are then meaningless: see truncated_file().
 void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
 
-/// Returns the path of the first mapped file found to be truncated, or null.
+/// Returns the path of the first mapped file that was found to be truncated, or null.
 const char* truncated_file();
 
 }  // namespace gradus::files

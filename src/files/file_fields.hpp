@@ -9,7 +9,7 @@
 
 namespace gradus::files {
 
-/// Returns the fields of an error in a file's contents. Lines and columns count from 1; 0: unknown.
+/// Returns the fields of an error in a file's contents. Lines and columns count from 1; 0 means unknown.
 inline ErrorFields fields_of_file(std::string_view name, std::size_t line = 0, std::size_t column = 0) {
   ErrorFields fields{.code = error_code::file_format, .file = std::string(name)};
   if (line > 0) fields.row = static_cast<std::int64_t>(line);

@@ -1,4 +1,4 @@
-// Unsupported file formats, and formats of other commands: how to recognise them, and how the user can convert them.
+// Recognises unsupported file formats and formats of other commands, and states how the user can convert them.
 #pragma once
 
 #include <array>
@@ -24,9 +24,10 @@ struct Remedy {
     advice
   };
   Kind kind = Kind::none;
-  unsigned readers = 0;           ///< readers for which it is useful, as a sum of bit()
-  std::string_view text;          ///< {in}: the file's name; {out}: the name without its ending; {ending}: the ending
-  std::string_view imports = {};  ///< modules that an expression needs; for networkx an additional package
+  unsigned readers = 0;   ///< the readers for which the remedy is useful, as a sum of bit()
+  std::string_view text;  ///< text with placeholders: {in} is the file's name, {out} the name without its ending,
+                          ///< {ending} the ending
+  std::string_view imports = {};  ///< modules that an expression needs; for networkx, an additional package
 
   static constexpr unsigned bit(Reader reader) { return 1u << static_cast<unsigned>(reader); }
   /// Returns the complete statements, command or sentence, with placeholders.
@@ -34,33 +35,35 @@ struct Remedy {
 };
 
 struct ForeignFormat {
-  std::string_view name;     ///< with an article
-  std::string_view endings;  ///< of file names, lower case, blank-separated; or whole file names
-  std::string_view begins;   ///< signature at the start of the file; empty: none
-  /// Recognises the content if a signature does not suffice. If both are missing, only the name counts.
+  std::string_view name;     ///< name of the format, with an article
+  std::string_view endings;  ///< endings of file names in lower case, or whole file names; blank-separated
+  std::string_view begins;   ///< signature at the beginning of the file; empty if the format has none
+  /// Recognises the content if a signature does not suffice. Without signature and function, only the name counts.
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
-  /// Readers that support files of that name, as a sum of Remedy::bit(). The format is foreign to all other readers;
-  /// and to these, if the content occurs under another name and there is a remedy.
+  /// Readers that support files with a name of this format, as a sum of Remedy::bit(). For all other readers the format
+  /// is foreign. It is foreign for these readers, too, if the content occurs under another name and there is a remedy.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;
   bool has_name(std::string_view path) const;
-  /// Returns the remedy for that reader, ready to paste into a shell, or "" if there is none.
+  /// Returns the remedy for the reader, ready to paste into a shell, or "" if there is none.
   std::string remedy(const std::string& path, Reader reader) const;
 };
 
-/// Returns all rows. Of rows with the same content, the first one applies unless the name indicates another.
+/// Returns the rows of all formats. If several rows match the content, the first one applies unless the name indicates
+/// another row.
 std::span<const ForeignFormat> foreign_formats();
 
-/// Returns the format of the content, or else of the name, or null. `bytes`: at least the first 64 KiB, or all.
+/// Returns the format that the content indicates, or else the format that the name indicates, or null. `bytes` contains
+/// at least the first 64 KiB of the file, or all of it.
 const ForeignFormat* foreign_format(std::string_view bytes, const std::string& path);
 
-/// Throws InputError, or UnsupportedError for frames, with the name of the format and a remedy, if foreign_format()
-/// recognises one. Call it after ruling out the reader's own formats and before parsing.
+/// If foreign_format() recognises a format, throws an error with the format's name and a remedy: UnsupportedError for
+/// frames, otherwise InputError. Call this function after ruling out the reader's own formats and before parsing.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
-/// Returns "for example: " and a command for the file. The command may have the placeholders of Remedy::text.
+/// Returns "for example: " followed by a command for the file. `command` may contain the placeholders of Remedy::text.
 std::string advice_to_run(std::string_view command, const std::string& path);
 
 inline std::string_view as_text(std::span<const std::byte> bytes) {

@@ -40,7 +40,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.substr(0, bytes_searched).find(part) != std::string_view::npos;
 }
 
-/// The directory of a ZIP archive is at the end of the file.
+/// Returns true for a ZIP archive that contains `part`. The search covers the directory at the end of the file.
 bool zip_with(std::string_view bytes, std::string_view part) {
   const std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), bytes_searched));
   return bytes.starts_with("PK\x03\x04") && (contains(bytes, part) || contains(end, part));
@@ -56,14 +56,14 @@ std::string markup(std::string_view bytes) {
 }
 bool xml_with(std::string_view bytes, std::string_view element) { return contains(markup(bytes), element); }
 
-/// Returns a line without its end, by its number from 0.
+/// Returns the line with this number, counted from 0, without its end.
 std::string_view line_of(std::string_view text, std::size_t number) {
   for (; number > 0 && !text.empty(); --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   const std::string_view line = text.substr(0, text.find('\n'));
   return trimmed(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
 }
 
-/// The first word, in lower case, of the first line that is neither blank nor a comment, and the rest of the line.
+/// The first word, in lower case, of the first line that is neither blank nor a comment, and the rest of this line.
 struct Opening {
   std::string word;
   std::string_view rest;
@@ -160,7 +160,7 @@ bool is_safetensors(std::string_view bytes) {
 }
 bool is_r_data(std::string_view bytes) {
   return bytes.starts_with("RDX2") || bytes.starts_with("RDX3") || bytes.starts_with("X\n\0\0\0"sv) ||
-         bytes.starts_with("\x1f\x8b");  // compressed by R itself
+         bytes.starts_with("\x1f\x8b");  // compressed by R
 }
 bool is_tar(std::string_view bytes) { return bytes.size() > 262 && bytes.substr(257, 5) == "ustar"; }
 

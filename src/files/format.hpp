@@ -1,4 +1,4 @@
-// The part that rows of all formats share, and the registry of formats that this program reads.
+// The common part of the rows of all formats, and the registry of the formats that this program reads.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ bool is_among(std::string_view words, std::string_view word);
 /// The common part of a format's row. Each reader's file ends with its row.
 struct Format {
   std::string_view name;      ///< "Matrix Market"
-  std::string_view endings;   ///< of file names, lower case, blank-separated; written files get the first one
+  std::string_view endings;   ///< endings of file names in lower case, blank-separated; written files get the first one
   std::string_view rules;     ///< text for the guide, in Markdown
   bool may_be_packed = true;  ///< endings may be followed by .gz
 
@@ -29,14 +29,14 @@ struct Format {
 
 struct ReadFormats {
   std::string_view kind;                 ///< kind of content, for the guide: "graph"
-  std::vector<const Format*> (*rows)();  ///< in the order of listings
+  std::vector<const Format*> (*rows)();  ///< the formats, in the order of listings
   std::string (*text)();                 ///< for messages: ".npy, .npz, … can be read"
   /// Formats that `gradus generate` writes: "graphs .mtx (Matrix Market), … or .npy".
   std::string (*generated)() = nullptr;
 };
 
 /// Registers formats. The unit that lists the rows defines a static object of this class. Units that do not know the
-/// list can then name the formats: lower-level readers, readers for another purpose, and the guide.
+/// list can then name the formats. Such units are lower-level readers, readers for another purpose, and the guide.
 class RegisteredFormats {
  public:
   RegisteredFormats(Reader reader, ReadFormats formats) noexcept;
@@ -47,7 +47,7 @@ const ReadFormats* formats_for(Reader reader);
 
 bool names_format(Reader reader, const std::string& path);
 
-/// Returns all their endings, for example ".xyz, .extxyz and .gro", with `last` before the last one.
+/// Returns the endings of all formats of a reader, with `last` before the last one: ".xyz, .extxyz and .gro".
 std::string endings_for(Reader reader, std::string_view last = " and ");
 
 /// Returns the formats of a reader, for messages: ".npy, .npz, … can be read".

@@ -23,7 +23,7 @@ struct GifWriter::State {
   int width = 0;
   int height = 0;
   int hundredths = 0;
-  std::exception_ptr failure = nullptr;  ///< an exception must not pass through the C library, so it is kept here
+  std::exception_ptr failure = nullptr;  ///< holds an exception, which must not pass through the C library
   GifFileType* gif = nullptr;
   std::vector<std::uint8_t> shown = {};  ///< the previous frame
 
@@ -56,7 +56,7 @@ struct GifWriter::State {
     const int status = EGifPutScreenDesc(gif, width, height, 1, 0, map);
     GifFreeMapObject(map);
     require(status);
-    // "NETSCAPE2.0", block 1: the number of repetitions; 0: forever.
+    // "NETSCAPE2.0", block 1, contains the number of repetitions; 0 means forever.
     require(EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE));
     require(EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0"));
     const unsigned char for_ever[] = {1, 0, 0};
@@ -95,7 +95,7 @@ void GifWriter::add(std::span<const std::uint8_t> pixels) {
   };
   if (!state.shown.empty()) {
     const auto is_same = [&](int y) { return std::ranges::equal(row_of(pixels, y), row_of(state.shown, y)); };
-    // A frame without changes still needs a pixel to take its time.
+    // Keeps at least one row, because even a frame without changes needs a pixel to take its time.
     while (top < bottom - 1 && is_same(top)) ++top;
     while (bottom > top + 1 && is_same(bottom - 1)) --bottom;
     int first = state.width - 1;

@@ -9,7 +9,7 @@
 
 namespace gradus::files {
 
-/// Writes an animation in black on white that repeats forever.
+/// Writes a black-and-white animation that repeats forever.
 class GifWriter {
  public:
   /// Shows frames for `hundredths` of a second. Throws Error if a side exceeds 65,535 pixels. Does not own `file`.

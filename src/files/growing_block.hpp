@@ -12,7 +12,7 @@
 
 namespace gradus::files {
 
-/// Numbers in separate pages. Growing remaps the pages, so a table of unknown size never occupies memory twice.
+/// Numbers in separate pages. Growth remaps the pages, so a table of unknown size never occupies memory twice.
 template <class T>
 class GrowingBlock {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -45,7 +45,7 @@ class GrowingBlock {
     if (moved == MAP_FAILED)
       throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
 #ifdef MADV_HUGEPAGE
-    // Advice only: huge pages reduce the page faults of a large table.
+    // The advice may fail. Huge pages reduce the page faults of a large table.
     constexpr std::size_t worth_while = std::size_t{4} << 20;
     if (bytes >= worth_while) (void)::madvise(moved, bytes, MADV_HUGEPAGE);
 #endif

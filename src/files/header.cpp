@@ -17,9 +17,9 @@ namespace {
 enum class Look : std::uint8_t {
   empty,
   number,
-  foreign,  ///< a number in an unsupported notation: 0x10, 1,5, 1'000, 1D3, 5%
-  missing,  ///< N/A and similar, or no letter and no digit at all
-  digits,   ///< begins like a number but is not one: 1st, 18-24, 2020-01-01
+  foreign,  ///< a number in an unsupported notation, such as 0x10 or 1,5 or 1'000 or 1D3 or 5%
+  missing,  ///< N/A and similar texts, and texts without letters and digits
+  digits,   ///< a text that begins like a number but is not one, such as 1st or 18-24 or 2020-01-01
   word
 };
 
@@ -27,8 +27,8 @@ bool is_letter(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character == '_';
 }
 
-/// Returns the length of the leading bytes that are neither letters nor digits: ASCII, signs of U+0080 to U+00BF
-/// (degree, pound, no-break space), and of U+2000 to U+2FFF (minus, euro, thin spaces).
+/// Returns the length of the text before its first letter or digit. Skips ASCII punctuation, signs from
+/// U+0080 to U+00BF (degree, pound, no-break space), and signs from U+2000 to U+2FFF (minus, euro, thin spaces).
 std::size_t punctuation(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size()) {
@@ -56,12 +56,12 @@ bool stands_for_missing(std::string_view text) {
 
 /// Returns true for a number in an unsupported notation. `text` begins with a digit, or with signs and a digit.
 bool is_foreign_number(std::string_view text) {
-  if (text.starts_with('#')) return false;  // #10 is a name
+  if (text.starts_with('#')) return false;  // #10 is a name, not a number
   text.remove_prefix(punctuation(text));
   if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
     return text.find_first_not_of("0123456789abcdefABCDEF.pP+-", 2) == std::string_view::npos;
   std::size_t at = 0;
-  while (at < text.size()) {  // digits and group separators
+  while (at < text.size()) {  // skips digits and group separators
     const std::size_t mark = punctuation(text.substr(at));
     const std::string_view marks = text.substr(at, mark);
     const bool groups =
@@ -117,7 +117,7 @@ bool looks_like_names(const std::vector<double>& values) {
 bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
                          const std::vector<bool>& coordinates) {
   const auto numbers_of = [&](std::span<const FirstField> fields) {
-    std::vector<double> values;  // NaN: no number
+    std::vector<double> values;  // NaN for fields without a number
     for (std::size_t field = 0; field < first.size(); ++field)
       if (coordinates[field])
         values.push_back((field < fields.size() ? number_in(fields[field].text) : std::nullopt)
@@ -210,7 +210,7 @@ HeaderGuess guess_header(std::span<const FirstField> fields) {
 
 namespace {
 
-/// Returns true for values of one kind: setosa and setosa, s1 and s12.
+/// Returns true if two values are of one kind, such as setosa and setosa, or s1 and s12.
 bool alike(std::string_view one, std::string_view other) {
   const auto without_digits = [](std::string_view text) {
     std::string rest(text);
@@ -235,7 +235,7 @@ HeaderGuess guess_header(std::span<const FirstField> first, std::span<const Firs
   bool quoted = true;
   bool repeated = false;
   std::optional<std::size_t> broken;
-  bool lacks = true;  // all broken fields are missing numbers
+  bool lacks = true;  // true while all broken fields are missing numbers
   for (std::size_t field = 0; field < first.size(); ++field) {
     const std::string& text = first[field].text;
     const Look look = looks.emplace_back(look_of(text));

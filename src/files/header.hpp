@@ -15,13 +15,14 @@ namespace gradus::files {
 
 enum class HeaderLine : std::uint8_t {
   automatic,  ///< decided by guess_header()
-  yes,        ///< names of the columns
-  no          ///< a row of numbers
+  yes,        ///< the line contains the names of the columns
+  no          ///< the line is a row of numbers
 };
 
 struct Comment {
-  char mark = '#';  ///< first character of a comment; 0: no comments
-  /// Set by the user. Otherwise a comment with as many fields as the table is an error, because it is ambiguous.
+  char mark = '#';  ///< first character of a comment; 0 disables comments
+  /// True if the user has set the mark. Otherwise a comment with as many fields as the table is an error, because it is
+  /// ambiguous.
   bool is_given = false;
 
   bool is_default() const { return !is_given; }
@@ -38,10 +39,11 @@ struct FirstField {
 
 struct HeaderGuess {
   bool is_header = false;
-  bool doubtful = false;  ///< the decision may be incorrect and should be reported to the user
-  /// Field, from 0, that makes the line a broken row. Reading the line as names would silently lose a row.
+  bool doubtful = false;  ///< true if the decision may be incorrect and should be reported to the user
+  /// The field, counted from 0, that makes the line a broken row. Reading such a line as names would silently lose a
+  /// row.
   std::optional<std::size_t> broken = std::nullopt;
-  /// Field, from 0, that makes the line ambiguous, so that only the user can decide.
+  /// The field, counted from 0, that makes the line ambiguous, so that only the user can decide.
   std::optional<std::size_t> undecided = std::nullopt;
 };
 
@@ -56,7 +58,7 @@ HeaderGuess guess_header(std::span<const FirstField> fields);
 
 /// Judges a complete first line by itself and by the next row (`next`, empty if there is none). `coordinates` marks the
 /// columns that are coordinates:
-/// * A word that the next row repeats, up to digits, is a value: setosa,5.1 above setosa,4.9.
+/// * A word that the next row repeats, apart from digits, is a value: setosa,5.1 above setosa,4.9.
 /// * An empty field before numbers that look like names is the header that pandas and R write above an index.
 /// * A line of numbers above a row with one field more, the first being a word, is the header that R writes.
 /// * A word in a coordinate column leaves the line undecided if the next row has a number there, or if the numbers of
@@ -64,15 +66,15 @@ HeaderGuess guess_header(std::span<const FirstField> fields);
 HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
                          const std::vector<bool>& coordinates);
 
-/// Returns true if a first line of numbers more likely names columns, judged by up to 16 rows below it:
-/// * it rises, has at least three numbers, and some row does not rise; or
-/// * it has integers, and in at least two rows below all numbers have decimals; or
+/// Returns true if the numbers of a first line more likely name columns, judged by up to 16 rows below:
+/// * the line rises and has at least three numbers, and some row does not rise; or
+/// * the line has integers, and in at least two rows below all numbers have decimals; or
 /// * each of its numbers is farther from the other numbers of its column than ten times their spread, in at least three
 ///   rows.
 bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
                          const std::vector<bool>& coordinates);
 
-/// Returns true if a field is not empty, not a number in any notation, and not a marker of a missing number.
+/// Returns true if a field is a text: neither empty, nor a number in any notation, nor a marker of a missing number.
 bool is_text(std::string_view field);
 
 /// Returns true if a field is empty or marks a missing number: NA, N/A, null and similar.
@@ -81,15 +83,15 @@ bool is_missing(std::string_view field);
 /// Returns true if a field is a number in any notation, for example 5%, 1'000 or 0x10.
 bool is_any_number(std::string_view field);
 
-/// Returns the separator that a line "sep=;" above a table gives, or nothing if the line is different.
+/// Returns the separator that a line "sep=;" above a table specifies, or nothing if the line does not have this form.
 std::optional<char> separator_given_by(std::string_view line);
 
-/// The message, after the given mark, if the mark cannot separate fields.
+/// The message if the given mark cannot separate fields. It follows the mark.
 inline constexpr std::string_view separator_fault =
     ": fields are separated by semicolons, commas, tabs, bars or blanks";
 inline bool may_separate(char mark) { return mark == ';' || mark == ',' || mark == '\t' || mark == '|'; }
 
-/// Returns true if all fields of the line are numbers, finite or not.
+/// Returns true if all fields of the line are numbers, including NaN and infinity.
 bool all_numbers(std::span<const FirstField> fields);
 
 }  // namespace gradus::files

@@ -23,8 +23,9 @@
 namespace gradus::files {
 namespace {
 
-// Both libraries are written in C and report errors by longjmp(), which must not skip destructors. Every call into them
-// is therefore in a lambda without objects that have destructors, run by guarded(), which holds the jump target.
+// Both libraries are written in C and report errors by longjmp(), which must not skip destructors. Every call of a
+// library is therefore in a lambda without objects that have destructors. guarded() runs the lambda and holds the jump
+// target.
 
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view jpeg_signature = "\xff\xd8\xff";
@@ -37,7 +38,7 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view signature) {
   throw InputError("'" + std::string(name) + "': " + what, fields_of_file(name));
 }
 
-/// Returns the position up to which the library has read. The error is there or slightly before.
+/// Returns a text with the position up to which the library has read. The error is at this position or slightly before.
 std::string at_byte(std::size_t bytes_read) { return " (byte " + std::to_string(bytes_read) + ")"; }
 
 void honour_stop(const std::stop_token& stop, std::string_view name) {
@@ -65,7 +66,7 @@ struct PngMessage {
 
 void png_warned(png_structp, png_const_charp) {}
 
-/// Runs `calls`. Returns false after an error in them.
+/// Runs `calls`. Returns false if the library reports an error in them.
 template <class Calls>
 bool guarded(png_structp png, Calls calls) {
   if (setjmp(png_jmpbuf(png))) return false;
@@ -101,13 +102,13 @@ class PngReader {
       packed_row = png_get_rowbytes(png_, info_);
     });
     check_size(name_, width, height, pixel_limit);
-    // Deflate compresses to 1/1032 at best. Rejects a small file that claims to be a huge image before allocating.
+    // Deflate compresses to 1/1032 at best. Before the allocation, rejects a small file that claims to be a huge image.
     if (packed_row * height / 1032 > size_)
       refuse(name_, "damaged PNG: " + std::to_string(size_) + " bytes cannot hold " + std::to_string(width) + " x " +
                         std::to_string(height) + " pixels");
 
     int channels = 0;
-    int passes = 1;  // over the rows, for an interlaced image
+    int passes = 1;  // passes over the rows; more than one for an interlaced image
     run([&] {
       png_set_expand(png_);  // palettes to colours, few bits to eight, a transparent colour to opacity
       png_set_scale_16(png_);
@@ -155,7 +156,7 @@ class PngReader {
   png_infop info_ = nullptr;
 };
 
-/// Removes opacity if every pixel is opaque. Otherwise converts grey to colour.
+/// Removes the opacity channel if every pixel is opaque. Otherwise converts grey with opacity to colour with opacity.
 Image without_idle_opacity(Image image, const std::stop_token& stop, std::string_view name) {
   const std::int64_t channels = image.shape.channels;
   if (channels == 1 || channels == 3) return image;
@@ -169,7 +170,7 @@ Image without_idle_opacity(Image image, const std::stop_token& stop, std::string
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
     if (pixel % core::operations_between_polls == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
-      const std::int64_t from = opaque ? channel : channel / 3;  // grey and opacity: 0 0 0 1
+      const std::int64_t from = opaque ? channel : channel / 3;  // grey and opacity: from channels 0 0 0 1
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
     }
   }
@@ -189,7 +190,8 @@ struct JpegErrors : jpeg_error_mgr {
   std::longjmp(errors->place, 1);
 }
 
-/// The library only warns of missing data and fills it with grey; here it is an error. Harmless warnings are ignored.
+/// Treats missing data as an error, although the library only warns and fills the gap with grey. Ignores harmless
+/// warnings.
 void jpeg_warned(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {
@@ -207,8 +209,8 @@ struct JpegProgress : jpeg_progress_mgr {
   const std::stop_token* stop;
 };
 
-/// A progressive file may repeat scans of the whole image endlessly. The library calls this function for every row of
-/// blocks, also while it reads all scans before the first line.
+/// Limits the number of scans, because a progressive file may repeat scans of the whole image endlessly. The library
+/// calls this function for every row of blocks, also while it reads all scans before the first line.
 void jpeg_scan_limit(j_common_ptr jpeg) {
   constexpr int most_scans = 500;
   if (static_cast<const JpegProgress*>(jpeg->progress)->stop->stop_requested())
@@ -328,7 +330,7 @@ void encode_png(const std::string& name, const PictureShape& shape, std::span<co
                 std::to_string(shape.width) + " x " + std::to_string(shape.height) + " pixels with " +
                 std::to_string(shape.channels) + " channels");
 
-  // An exception must not pass through the C library, so the sink keeps it.
+  // Keeps an exception, which must not pass through the C library.
   struct Sink {
     const std::function<void(std::span<const std::byte>)>& put;
     std::exception_ptr failure;

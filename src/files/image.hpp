@@ -15,13 +15,13 @@
 
 namespace gradus::files {
 
-/// Eight bits per channel, row by row from the top, with the channels of a pixel interleaved.
+/// An image with eight bits per channel, row by row from the top. The channels of a pixel are adjacent.
 struct Image {
   PictureShape shape;
   Buffer<std::uint8_t> pixels;  ///< width * height * channels
 };
 
-/// Limit of pixels, checked before any allocation.
+/// The maximum number of pixels, checked before any allocation.
 inline constexpr std::int64_t most_pixels = std::int64_t{1} << 28;
 
 /// Reads any PNG, and JPEG in grey or colour. Expands palettes and rounds 16 bits to 8. Keeps opacity (as a fourth

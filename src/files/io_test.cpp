@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// Drops root's permission to write and read everything for its lifetime.
+/// During its lifetime, drops root's permission to write and read everything.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -72,7 +72,7 @@ class Unprivileged {
   bool root_ = ::geteuid() == 0;
 };
 
-/// Limits the size of files for its lifetime. Writing more fails as on a full disk.
+/// During its lifetime, limits the size of files. Writing more fails as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t size) {
@@ -137,7 +137,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A large write takes many system calls. A stop request may come between any two, and until the renaming.
+// A large write takes many system calls. A stop request may come between any two calls, and until the renaming.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {
@@ -385,7 +385,7 @@ Points parsed(const std::string& file) { return {parse_npy(bytes(file), "test.np
 
 using Rows = std::vector<std::vector<double>>;
 
-/// Checks a type of a file: its name, the resulting type, and six values, which include the extremes.
+/// Checks an element type of a file: the type's name, the resulting type, and six values, which include the extremes.
 template <class Value>
 void check_type(const std::string& code, ElementType expected, std::initializer_list<Value> values) {
   ASSERT_EQ(values.size(), 6u);
@@ -593,7 +593,7 @@ TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
                   "row 0, column 0: the integer 18446744073709551615 has no exact double");
 }
 
-/// Returns the elements of a tensor, located by its strides, with the last index running fastest.
+/// Returns the elements of a tensor, located by its strides, in C order.
 std::vector<double> elements_of(const Tensor& tensor) {
   std::vector<double> elements;
   std::int64_t count = 1;
@@ -632,7 +632,7 @@ TEST_F(NpyTest, TensorsKeepTheOrderOfTheFile) {
   check(parsed_tensor(npy(header(">i2", "(1, 1, 2)"), stored<std::int16_t>({-3, 300}, true))), {1, 1, 2}, {2, 2, 1},
         {-3, 300});
 
-  // Values that need no conversion are viewed in place, in either order.
+  // Values that need no conversion are viewed in place, in C order as well as in Fortran order.
   for (const bool fortran_order : {false, true}) {
     std::string text = header("<f4", "(1, 2, 3)", fortran_order);
     text.append((64 - (10 + text.size()) % 64) % 64, ' ');
@@ -758,7 +758,7 @@ RC_GTEST_PROP(NpyProperty, DoubleRoundTrip, ()) { write_and_read_back<double>();
 RC_GTEST_PROP(NpyProperty, Int32RoundTrip, ()) { write_and_read_back<std::int32_t>(); }
 RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_t>(); }
 
-/// Parses from memory and from a descriptor. Both must give the same table or error.
+/// Parses a table from memory and from a descriptor. Both ways must give the same table or error.
 CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
@@ -812,7 +812,7 @@ TEST_F(CsvTest, Separators) {
   EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
   EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
   EXPECT_EQ(rows_in("1|2.5|-3e2\n4|5|6\n"), expected);
-  // A separator within the names of the first line does not separate if the row below does not have it.
+  // A separator that occurs only in the names of the first line, and not in the row below, does not separate fields.
   EXPECT_EQ(rows_in("a;x,b,c\n1,2.5,-3e2\n4,5,6\n"), expected);
   EXPECT_EQ(rows_in("\"x,y\"|b, i|c\n1|2.5|-3e2\n4|5|6\n"), expected);
   EXPECT_EQ(rows_in("lat, long\ty\tz\n1\t2.5\t-3e2\n4\t5\t6\n"), expected);
@@ -851,7 +851,7 @@ TEST_F(CsvTest, Headers) {
   const CsvOptions tabs{.separator = Separator::tab};
   expect_contains(message_of<InputError>([&] { table_of("1\t2\n\t\n", tabs); }), "test.csv:2:1: the field is empty");
   EXPECT_EQ(rows_in("1\t2\n \n", tabs), (Rows{{1, 2}}));
-  // After a header of two lines comes line three.
+  // The header takes two lines, so the first row is line three.
   expect_contains(message_of<InputError>([] { table_of("\"a\nb\",c\n1,2\nx,4\n"); }), "test.csv:4:1: 'x'");
 }
 
@@ -869,7 +869,7 @@ TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
                              "', is read as a row of numbers; if it names the columns, say --header yes");
   for (const std::string line : {"0,0,0", "2,1", "1,3", "1.5,2", "5", "2019", "1990,1990", "1990,2500", "\"1\",5"})
     EXPECT_EQ(row(line), "");
-  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // there are no rows to name
+  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // as a header, the line would have no rows to name
 
   const auto header = [](const std::string& line) {
     SCOPED_TRACE(line);
@@ -941,7 +941,7 @@ TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
   EXPECT_EQ(rows_of({counted.values, {}, {}}), (Rows{{3, 4, 5}}));
   EXPECT_EQ(note_of(counted), "");
   EXPECT_EQ(table_of("1.5,N/A,2\n3,4,5\n", yes).column_names, (std::vector{"1.5"s, "N/A"s, "2"s}));
-  // One --header applies to all tables of a command, so it may not be meant for this table.
+  // One --header applies to all tables of a command, so the user may not have meant this table.
   EXPECT_EQ(note_of(table_of("1.5\n3\n", yes)),
             "test.csv:1: the first line, '1.5', is made of numbers and read as names of columns, as --header says");
   const CsvTable row = table_of("0,1,2\n3,4,5\n", no);
@@ -969,7 +969,7 @@ TEST_F(CsvTest, OtherFilesAreRecognised) {
 TEST_F(CsvTest, NumbersAreTheNearestDoubles) {
   EXPECT_EQ(rows_in("0.1 1e308 4.9e-324 2.2250738585072011e-308 -0 +7 .5 5. 1E+2 \"1.25\" \" 8 \"\n"),
             (Rows{{0.1, 1e308, 4.9e-324, 2.2250738585072011e-308, 0, 7, 0.5, 5, 100, 1.25, 8}}));
-  // Below the smallest double: zero, with the sign of the number.
+  // Numbers below the smallest double become zero, with the sign of the number.
   const Rows tiny = rows_in("1e-400,-1e-400,0e999," + std::string("0.") + std::string(500, '0') + "1\n");
   EXPECT_EQ(tiny, (Rows{{0, 0, 0, 0}}));
   EXPECT_TRUE(std::signbit(tiny[0][1]));
@@ -1144,7 +1144,7 @@ TEST_F(ImageTest, EveryKindOfPng) {
 TEST_F(ImageTest, Jpeg) {
   check_picture("gray.jpg", 1, colour, 4);
   check_picture("rgb.jpg", 3, colour, 8);
-  check_picture("progressive.jpg", 3, colour, 40);  // its colours have half the resolution
+  check_picture("progressive.jpg", 3, colour, 40);  // the file stores colours at half the resolution
   expect_contains(message_of<InputError>([] { read_image(corpus + "image/print.jpg"); }), "CMYK");
 }
 
@@ -1225,7 +1225,7 @@ TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
 TEST_F(ImageTest, EveryTruncationIsRefused) {
   for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
     const std::string whole = content(std::string(corpus).append("image/").append(file));
-    // A JPEG without its last two bytes lacks only the end mark and no pixel, but the library reports it.
+    // A JPEG without its last two bytes lacks no pixel, only the end mark, but the library reports an error.
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
   }
@@ -1241,7 +1241,8 @@ TEST_F(ImageTest, DamageIsRefused) {
   }
   expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
                   "'x.png' is a picture, neither PNG nor JPEG");
-  // With the place: the end of the file; and the end of the header of 8 + 25 bytes, if its checksum is incorrect.
+  // The messages state the position: here the end of the file, and below the end of the header of 8 + 25 bytes, whose
+  // checksum is incorrect.
   expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
   std::string head = png;
   head[32] = static_cast<char>(head[32] ^ 4);

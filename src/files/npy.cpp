@@ -188,10 +188,10 @@ struct Source {
   const std::byte* data;
   std::int64_t rows;
   std::int64_t columns;
-  bool fortran_order;  ///< to be transposed into rows
+  bool fortran_order;  ///< true if the elements must be transposed into rows
   bool swap;
-  std::span<const std::int64_t> shape;    ///< as in the file, for messages
-  std::span<const std::int64_t> strides;  ///< as in the file, for messages
+  std::span<const std::int64_t> shape;    ///< shape in the file, for messages
+  std::span<const std::int64_t> strides;  ///< strides in the file, for messages
   std::string_view name;
   const std::stop_token& stop;
   std::int64_t first = 0;  ///< index of the first element in the file, for messages
@@ -232,7 +232,7 @@ Matrix<T> converted(const Source& source) {
     }
     return result;
   }
-  // A transposition, tile by tile, so that both sides of a tile stay in the L1 cache.
+  // Transposes tile by tile, so that the source and the destination of a tile stay in the L1 cache.
   constexpr std::int64_t tile = 32;
   for (std::int64_t first_row = 0; first_row < source.rows; first_row += tile) {
     const std::int64_t last_row = std::min(source.rows, first_row + tile);
@@ -257,12 +257,12 @@ PointsOf<T> values_of(const Source& source, const std::shared_ptr<const void>& o
   return own(converted<T, Stored>(source));
 }
 
-/// A supported type: the size of an element, and the function that converts the payload to values.
+/// A supported element type: its size, and the function that converts the payload to values.
 template <class Values>
 struct ElementKind {
   std::string_view name;  ///< the descr without byte order
   std::size_t bytes;
-  std::size_t value_bytes;  ///< of the converted value
+  std::size_t value_bytes;  ///< size of the converted value
   Values (*read)(const Source&, const std::shared_ptr<const void>&);
 };
 
@@ -275,7 +275,7 @@ constexpr ElementKind<Values> kind(std::string_view name) {
 }
 
 template <class Values>
-constexpr std::array<ElementKind<Values>, 12> kinds{};  // one table per kind of result
+constexpr std::array<ElementKind<Values>, 12> kinds{};  // one table for each type of result
 
 using Reals = decltype(NpyArray::values);
 template <>
@@ -356,14 +356,14 @@ struct Layout {
   std::int64_t count;
   std::span<const std::byte> data;
 
-  // For an array of one or two dimensions.
+  // For arrays of one or two dimensions only.
   std::int64_t rows() const { return header.shape[0]; }
   std::int64_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
   /// Returns true for Fortran order. A single row or column is the same in both orders.
   bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
 };
 
-/// Integers are kept only as edge weights.
+/// The reader to which values of this type belong. Only graphs keep integers, as edge weights.
 template <class Values>
 constexpr Reader reader_of = std::is_same_v<Values, decltype(NpyNumbers::values)> ? Reader::graph : Reader::points;
 
@@ -390,7 +390,7 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
 
   const auto& element_kind = find_kind<Values>(header.descr, name);
   const std::size_t dimensions = header.shape.size();
-  if (is_tensor && dimensions > 64)  // NumPy's limit
+  if (is_tensor && dimensions > 64)  // NumPy's limit is 64
     refuse(name, "an array of " + std::to_string(dimensions) + " dimensions; at most 64 are expected");
   if (!is_tensor && dimensions != 1 && dimensions != 2)
     refuse(name, "an array of shape " + core::shape_text(header.shape) + "; one or two dimensions are expected");

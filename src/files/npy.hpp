@@ -21,7 +21,7 @@ namespace gradus::files {
 /// double. Aligned f4 and f8 in native byte order and C order are viewed in place, without a copy.
 struct NpyArray {
   std::vector<std::int64_t> shape;
-  std::string dtype;                                       ///< as in the file, for example "<f4"
+  std::string dtype;                                       ///< type in the file, for example "<f4"
   std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1 if the shape has one dimension
 };
 
@@ -29,7 +29,7 @@ struct NpyArray {
 /// represents. Throws InterruptedError after a stop request.
 NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 
-/// Parses an array in memory, which `owner` keeps alive. `name` appears in messages.
+/// Parses a file in memory, which `owner` keeps alive. `name` appears in messages.
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
                    const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
@@ -40,28 +40,28 @@ struct NpyShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   ElementType type = ElementType::f32;  ///< the type that read_npy() returns
-  bool by_rows = true;                  ///< C order: rows are contiguous, so some of them can be read
+  bool by_rows = true;  ///< true for C order, in which rows are contiguous, so that some of them can be read
 };
 NpyShape npy_shape(const std::string& path);
 
-/// Reads `rows` rows from `first` on, without touching the rest of the file. The file must be by_rows.
+/// Reads `rows` rows, beginning with row `first`, without touching the rest of the file. The file must be by_rows.
 NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t rows,
                        const std::stop_token& stop = {});
 
-/// Like read_npy() and parse_npy(), for up to 64 dimensions. Views arrays in Fortran order in place too.
+/// Reads arrays of up to 64 dimensions, like read_npy() and parse_npy(). Also views arrays in Fortran order in place.
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
-/// An array whose integers stay integers: i1, i2, u1, u2 and bool become int32, u4 becomes int64, and so does u8 if its
-/// values fit; f2 becomes float. Aligned i4, i8, f4 and f8 in native byte order and C order are viewed in place.
+/// An array whose integers stay integers. i1, i2, u1, u2 and bool become int32, u4 becomes int64, and u8 becomes int64
+/// if its values fit. f2 becomes float. Aligned i4, i8, f4 and f8 in native byte order and C order are viewed in place.
 struct NpyNumbers {
   std::vector<std::int64_t> shape;
-  std::string dtype;  ///< as in the file
+  std::string dtype;  ///< type in the file
   std::variant<PointsOf<std::int32_t>, PointsOf<std::int64_t>, PointsOf<float>, PointsOf<double>> values;
 };
 
-/// Like read_npy() and parse_npy(). Throws InputError for u8 values beyond int64.
+/// Reads an array like read_npy() and parse_npy(). Throws InputError for u8 values beyond int64.
 NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop = {});
 NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,
                              const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
@@ -83,7 +83,7 @@ template <class T>
 void write_npy(core::AtomicFile& file, std::span<const std::int64_t> shape, const T* elements);
 template <class T>
 std::uint64_t npy_size(std::span<const std::int64_t> shape);
-/// Writes the header of a rows x columns matrix. The caller then writes the elements, in pieces.
+/// Writes the header of a rows x columns matrix. The caller then writes the elements, in any number of pieces.
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);
 
@@ -91,7 +91,8 @@ struct NpyColumn {
   std::string_view name;
   std::variant<std::span<const double>, std::span<const std::uint64_t>> values;
 };
-/// Writes one row per index, with the columns' values interleaved: a structured array, which NumPy indexes by name.
+/// Writes a structured array with one element per row, in which the columns' values are interleaved. NumPy can index
+/// such an array by column name.
 void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns);
 
 }  // namespace gradus::files

@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view ending = ".npz";
 constexpr std::string_view array_ending = ".npy";
 
-// Signatures, and the sizes of the records that begin with them.
+// Signatures of records, and the sizes of the records.
 constexpr std::uint32_t local_header = 0x04034b50;
 constexpr std::size_t local_size = 30;
 constexpr std::uint32_t directory_entry = 0x02014b50;
@@ -37,7 +37,7 @@ constexpr std::size_t locator_size = 20;
 constexpr std::uint32_t directory_end_64 = 0x06064b50;
 constexpr std::size_t end_size_64 = 56;
 
-constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is in another field, with 64 bits
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< means that another field contains the number, with 64 bits
 
 struct Entry {
   std::string_view name;
@@ -53,7 +53,7 @@ class Archive {
  public:
   Archive(std::span<const std::byte> bytes, std::string_view name) : bytes_(bytes), name_(name) { read_directory(); }
 
-  /// Returns the .npy files, with names without the ending.
+  /// Returns the .npy files of the archive. Their names lack the ending.
   const std::vector<Entry>& arrays() const { return arrays_; }
 
   [[noreturn]] void refuse(const std::string& what) const {
@@ -84,7 +84,7 @@ class Archive {
     return {reinterpret_cast<const char*>(bytes_.data()) + at, length};
   }
 
-  /// Finds the end record. Only a comment, whose length the record holds, may follow it.
+  /// Finds the end record. Only a comment, whose length is part of the record, may follow the record.
   std::uint64_t find_end() const {
     constexpr std::size_t longest_comment = 0xffff;
     if (bytes_.size() < end_size) refuse("the ZIP archive ends within its first 22 bytes");
@@ -142,7 +142,7 @@ class Archive {
     return at + entry_size + name_size + extra_size + comment_size;
   }
 
-  /// Reads the numbers that do not fit in 32 bits. They are stored in order in an extra field.
+  /// Reads the numbers that do not fit in 32 bits. An extra field stores them in order.
   void read_large_sizes(Entry& entry, std::uint64_t at, std::uint64_t stop) const {
     while (stop - at >= 4) {
       const std::uint64_t kind = number(at, 2);
@@ -165,7 +165,7 @@ class Archive {
 
   std::span<const std::byte> bytes_;
   std::string_view name_;
-  std::uint64_t directory_ = 0;  ///< its position
+  std::uint64_t directory_ = 0;  ///< position of the directory
   std::vector<Entry> arrays_;
 };
 
@@ -182,7 +182,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes, std::string_view nam
   return checksum;
 }
 
-/// Decompresses everything into `into`. Returns true if the data has exactly that size.
+/// Decompresses all data into `into`. Returns true if the decompressed data has exactly the size of `into`.
 bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, std::string_view name,
                  const std::stop_token& stop) {
   z_stream stream{};
@@ -272,7 +272,7 @@ bool looks_like_zip(std::span<const std::byte> bytes) {
 
 ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
                           const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
-  // An archive may also be a sparse matrix, a workbook or a model.
+  // An archive without arrays may be a workbook or a model, and an archive of arrays may be a sparse matrix.
   const ForeignFormat* const format = array.empty() ? foreign_format(as_text(bytes), "") : nullptr;
   if (format != nullptr && !format->has_name("x.npz"))
     refuse_foreign(as_text(bytes), std::string(name), Reader::points);
@@ -292,12 +292,12 @@ ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view nam
   if (entry.method == stored) {
     if (entry.size != entry.packed) archive.refuse(Archive::about(entry) + "is damaged: its two sizes differ");
   } else {
-    // Two bits can encode at most 258 bytes.
+    // Deflate encodes at most 258 bytes in two bits.
     constexpr std::uint64_t most_expansion = 1032;
     if (entry.size / most_expansion > entry.packed)
       archive.refuse(Archive::about(entry) + "claims to unpack to " + core::size_text(entry.size) + ", more than " +
                      core::size_text(entry.packed) + " of packed data can hold");
-    // Not initialised, because it is written exactly once.
+    // Not initialised, because the decompression writes each byte once.
     auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);
     if (!memory)
       throw OutOfMemoryError("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));

@@ -1,8 +1,8 @@
 // Reads NumPy's .npz: a ZIP archive (ZIP64 too) of .npy files, stored or deflated.
 //
-// This reader accepts archives of any program: it follows their directory and ignores unknown parts. It needs zlib. The
-// separate reader of core/npz.hpp accepts only archives that the library has written and compares all of their bytes,
-// so that no damage to a checkpoint goes unnoticed. That reader does not need zlib.
+// This reader accepts archives of any program: it follows their directory and ignores unknown parts. It needs zlib.
+// core/npz.hpp has a separate reader, which needs no zlib. That reader accepts only archives that the library has
+// written, and compares all of their bytes, so that no damage to a checkpoint goes unnoticed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace gradus::files {
 
 struct NpzPath {
   std::string file;
-  std::string array;  ///< without .npy; empty: the only array
+  std::string array;  ///< name of the array without .npy; empty: the only array
 };
 
 /// Parses "a.npz" or "a.npz:name", whether the file exists or not. Returns nothing for other paths.
@@ -28,9 +28,10 @@ std::optional<NpzPath> npz_path(const std::string& path);
 /// Returns true if the bytes begin like a non-empty ZIP archive.
 bool looks_like_zip(std::span<const std::byte> bytes);
 
-/// Returns the array of that name in the archive, or the only array if the name is empty. `owner` keeps the archive
-/// alive. Throws InputError if the archive is incomplete, the array is damaged, encrypted or missing, or the name is
-/// empty and there are several arrays, which the message lists. Allocates no more than the archive's size can justify.
+/// Returns the array with this name, or the only array if the name is empty. `owner` keeps the archive alive. Throws
+/// InputError if the archive is incomplete, or if the array is damaged, encrypted or missing. Also throws InputError,
+/// with a list of the arrays, if the name is empty and there are several arrays. Allocates no more than the archive's
+/// size can justify.
 ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
                           const std::shared_ptr<const void>& owner, const std::stop_token& stop = {});
 

@@ -26,7 +26,8 @@ bool equal_but_for_case(std::string_view text, std::string_view lower) {
 
 namespace {
 
-/// Parses a number that std::from_chars reports out of range. The C library distinguishes overflow and underflow.
+/// Parses a number that std::from_chars reports as out of range. Unlike std::from_chars, the C library distinguishes
+/// overflow and underflow.
 double value_out_of_range(const char* begin, const char* end) {
   static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
   return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
@@ -36,11 +37,13 @@ __extension__ using UInt128 = unsigned __int128;
 
 static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
 
-/// The high half of each byte of the result is zero for leading digits and nonzero for the first other character.
+/// Compares eight characters with digits. The high half of each byte of the result is zero for leading digits and
+/// nonzero for the first other character.
 std::uint64_t differences_from_digits(std::uint64_t eight) {
   constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0u;
   constexpr std::uint64_t zeros = 0x3030303030303030u;
-  // The second term excludes ':' to '?', which have the high half of digits. Carries come only from non-digits.
+  // The second term excludes the characters from ':' to '?', which have the same high half as digits. Only non-digits
+  // produce carries.
   return ((eight & high) ^ zeros) | (((eight + 0x0606060606060606u) & high) ^ zeros);
 }
 
@@ -50,14 +53,16 @@ int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_fr
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
 
-/// Combines neighbouring digits to pairs, pairs to groups of four, and these to the number.
+/// Returns the number with these eight digits. Combines digits to pairs, pairs to groups of four, and these groups to
+/// the number.
 std::uint64_t value_of(std::uint64_t eight) {
   eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
   eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
   return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
 }
 
-/// 10^-n is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), exact for n = 0. The highest bit is set.
+/// An approximation of 10^-n, which is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), and exact for n = 0.
+/// The highest bit of the mantissa is set.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;
@@ -65,7 +70,7 @@ struct NegativePower {
 
 constexpr int most_decimals = 27;
 
-/// Computes the power by long division of a power of two. The first bit of the quotient is set.
+/// Computes the power by long division of a power of two, such that the first bit of the quotient is set.
 constexpr NegativePower negative_power_of_ten(int decimals) {
   UInt128 five = 1;
   for (int step = 0; step < decimals; ++step) five *= 5;
@@ -93,7 +98,8 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // The exact value exceeds the product by less than 1 in `high`, so that a tie shows as a product just below it.
+  // The exact value exceeds the product by less than one unit of `high`. A tie therefore appears as a product just
+  // below the tie.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
@@ -105,7 +111,7 @@ bool nearest_double(std::uint64_t number, int decimals, double& value) {
     mantissa >>= 1;
     ++exponent;
   }
-  // A normal number, because it is at least 10^-27.
+  // The result is a normal number, because it is at least 10^-27.
   value = std::bit_cast<double>((mantissa & ((std::uint64_t{1} << 52) - 1)) |
                                 static_cast<std::uint64_t>(exponent + 52 + 1023) << 52);
   return true;
@@ -121,8 +127,8 @@ constexpr auto exact_powers_of_ten = [] {
   return powers;
 }();
 
-/// Parses a number without exponent that ends within seven characters, without a loop; a sign is not allowed. Returns
-/// its end, or nullptr for other numbers. Most tables with few decimals hold such numbers.
+/// Parses, without a loop, a number that has neither sign nor exponent and ends within seven characters. Most numbers
+/// in tables with few decimals have this form. Returns the end of the number, or nullptr for any other number.
 const char* short_number(const char* at, const char* end, double& value) {
   std::uint64_t eight = 0;
   if (end - at < std::ptrdiff_t{sizeof eight}) return nullptr;
@@ -133,7 +139,7 @@ const char* short_number(const char* at, const char* end, double& value) {
   int length = whole;
   if ((eight >> (8 * whole) & 0xff) == '.') {
     const std::uint64_t before = (std::uint64_t{1} << (8 * whole)) - 1;
-    eight = (eight & before) | (eight >> (8 * whole) >> 8) << (8 * whole);  // removes the point
+    eight = (eight & before) | (eight >> (8 * whole) >> 8) << (8 * whole);  // deletes the point
     digits = leading_digits(eight);
     length = digits + 1;
   }
@@ -143,7 +149,8 @@ const char* short_number(const char* at, const char* end, double& value) {
   return at + length;
 }
 
-/// Parses a number of at most 19 digits without exponent, the common case. Returns its end, or nullptr for others.
+/// Parses a number of at most 19 digits without exponent, which is the common case. Returns its end, or nullptr for any
+/// other number.
 const char* everyday_number(const char* begin, const char* end, double& value) {
   const bool negative = *begin == '-';
   const char* at = begin + (negative ? 1 : 0);
@@ -211,14 +218,14 @@ const char* parse_foreign_number(const char* begin, const char* end, double& val
   const char* const first = begin != end && (*begin == '-' || *begin == '+') ? begin + 1 : begin;
   const bool word = first != end && !is_digit(*first) && (*first != format.point || format.point == 0);
   if (word) return *first == '.' ? nullptr : parse_number(begin, end, value);
-  // Rewrites the number in the plain notation.
+  // Rewrites the number in plain notation.
   static thread_local std::string text;
   const char* at = digits_end(first);
   text.assign(begin, at);
   const auto is_group = [&](const char* mark) {
     return end - mark >= 4 && *mark == format.group && digits_end(mark + 1) == mark + 4;
   };
-  // "1234,567" and "0,567" have no groups.
+  // A number has no groups if more than three digits or a leading 0 precede the first separator: "1234,567", "0,567".
   if (format.group != 0 && at != first && at - first <= 3 && *first != '0')
     for (; is_group(at); at += 4) text.append(at + 1, at + 4);
   if (at != end && format.point != 0 && *at == format.point) {

@@ -14,7 +14,7 @@ inline bool is_digit(char character) { return character >= '0' && character <= '
 /// Returns the text without blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// Returns true if `text` equals `lower`, which must be in lower case, ignoring case.
+/// Returns true if the texts are equal except for case. `lower` must be in lower case.
 bool equal_but_for_case(std::string_view text, std::string_view lower);
 
 /// Parses the number at `begin` to the nearest double, independent of the locale. Returns the end of the number, or
@@ -28,23 +28,24 @@ struct NumberFormat {
   bool is_plain() const { return point == '.' && group == 0; }
 };
 
-/// Parses a number in any notation but the plain one.
+/// Parses a number in any notation except the plain one.
 const char* parse_foreign_number(const char* begin, const char* end, double& value, NumberFormat format);
 
-/// Parses a number in this notation, with or without groups. A group without exactly three digits ends the number.
+/// Parses a number in the notation `format`, with or without groups. A group ends the number unless it has exactly
+/// three digits.
 inline const char* parse_number(const char* begin, const char* end, double& value, NumberFormat format) {
   return format.is_plain() ? parse_number(begin, end, value) : parse_foreign_number(begin, end, value, format);
 }
 
 enum class Decimal : std::uint8_t {
-  automatic,  ///< a point, unless the table unambiguously shows another
+  automatic,  ///< a point, unless the table unambiguously shows another separator
   point,
   comma
 };
 
 struct NumberStyle {
   Decimal decimal = Decimal::automatic;
-  char group = 0;  ///< as in NumberFormat
+  char group = 0;  ///< separator of groups, as in NumberFormat
 
   bool is_default() const { return decimal == Decimal::automatic && group == 0; }
 };
@@ -52,7 +53,8 @@ struct NumberStyle {
 bool is_number(std::string_view text, NumberFormat format = {});
 
 enum class Comma : std::uint8_t { none, decimals, either };
-/// Returns Comma::none if the field is not a number with a comma, Comma::either if three digits follow the comma.
+/// Returns Comma::none if the field is not a number with a comma. Returns Comma::either if exactly three digits follow
+/// the comma.
 Comma comma_in(std::string_view field);
 
 inline constexpr std::string_view decimal_comma_note =

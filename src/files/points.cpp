@@ -13,8 +13,8 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which names and contents are tested and texts list them. The CMake files of the fuzzers
-// read this list.
+// The formats, in the order in which names and contents are tested and in which texts list the formats. The CMake files
+// of the fuzzers read this list.
 // clang-format off
 #define GRADUS_POINTS_FORMATS \
   FORMAT(npy) \
@@ -80,7 +80,7 @@ std::optional<ArrayBytes> array_in(TextInput& input, const std::stop_token& stop
   return std::nullopt;
 }
 
-/// Selects columns of points that do not come from a text table.
+/// Selects columns of points that were not read from a text table.
 template <class T>
 void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen, std::string_view name,
                   const std::stop_token& stop) {
@@ -164,7 +164,7 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
   if (!options.columns.empty()) {
     const ChosenColumns chosen =
         choose_columns(options.columns, {}, static_cast<std::size_t>(columns), "'" + path + "'");
-    if (chosen.id || chosen.weight) return std::nullopt;  // these need all rows together
+    if (chosen.id || chosen.weight) return std::nullopt;  // ids and weights need all rows together
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
   return PointsShape{shape.rows, columns, options.type.value_or(shape.type)};

@@ -13,7 +13,7 @@ namespace gradus::files {
 
 class TextInput;
 
-/// Returns true if read_points() reads the file as a text table. A stream counts as one.
+/// Returns true if read_points() reads the file as a text table. For a stream, always returns true.
 bool is_table(const std::string& path);
 
 /// Returns true if the name alone determines the format of points.
@@ -22,21 +22,21 @@ bool names_points(const std::string& path);
 /// Returns true if the bytes begin like a file of points whose format can be recognised by content.
 bool recognises_points(std::string_view beginning);
 
-/// Returns true if read_points() reads the file as a .npy or .npz array. Always false for a stream.
+/// Returns true if read_points() reads the file as a .npy or .npz array. For a stream, always returns false.
 bool is_npy(const std::string& path);
 
-/// Returns the options for another file of the same job, with all columns and rows.
+/// Returns the options for another file of the same job. They select all columns and rows.
 ReadOptions with_all_columns(ReadOptions options);
 
-/// Reads points from .npy, .npz ("a.npz:name" if it holds several arrays), .csv, .tsv, .txt, .png, .jpg or .jpeg.
-/// Recognises files with other endings by content. Reads CSV, .npy or .npz from a stream (see is_stream()), by content.
-/// One-dimensional arrays become n x 1. Throws InputError with the error and its place.
+/// Reads points from .npy, .npz ("a.npz:name" if the archive has several arrays), .csv, .tsv, .txt, .png, .jpg or
+/// .jpeg. Recognises files with other endings by content. A stream (see is_stream()) may contain CSV, .npy or .npz,
+/// which the content shows. One-dimensional arrays become n x 1. Throws InputError with the error and its position.
 Points read_points(const std::string& path, const ReadOptions& options = {});
 
-/// Reads points from an unread stream. Messages use its name.
+/// Reads points from a stream of which nothing has been read. The stream's name appears in messages.
 Points read_points(TextInput& input, const ReadOptions& options = {});
 
-/// The shape of the points of a file whose rows can be read independently.
+/// The shape of the points in a file whose rows can be read independently of each other.
 struct PointsShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -46,10 +46,10 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
 /// Reads some rows of a file for which shape_in_rows() returns a shape.
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options = {});
 
-/// Reads like read_points(), but keeps the dimensions (up to 64) and order of .npy arrays.
+/// Reads a file like read_points(), but keeps the dimensions (up to 64) and the order of .npy arrays.
 Tensor read_tensor(const std::string& path, const ReadOptions& options = {});
 
-/// Reads a file of one column or one row, as T.
+/// Reads a file with one column or one row of numbers, and converts the numbers to T.
 template <class T>
 VectorOf<T> read_vector(const std::string& path, const ReadOptions& options = {});
 

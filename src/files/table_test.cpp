@@ -54,7 +54,7 @@ std::string refusal(const std::function<void()>& action) {
 #define EXPECT_CONTAINS(text, part) EXPECT_PRED2(contains, text, part)
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Returns the options that the command line offers, without a choice of columns.
+/// Returns the options of the command line, without a choice of columns.
 CsvOptions offered() {
   CsvOptions options;
   options.columns.offers_columns = options.columns.offers_id = true;
@@ -111,7 +111,7 @@ TEST(Columns, ByNameNumberAndRange) {
   for (const auto& [list, expected] : std::vector<std::pair<std::string, Numbers>>{
            {"y", {1}},
            {"1", {0}},
-           {"3", {2}},  // its name, not its number
+           {"3", {2}},  // the name '3', not the column with number 3
            {"4", {3}},
            {"5,1,2", {4, 0, 1}},
            {"2-4", {1, 2, 3}},
@@ -130,7 +130,7 @@ TEST(Columns, ByNameNumberAndRange) {
            {"9-", "'9-' is beyond the table"},
            {"2,y", "column 2 is there twice"},
            {"1-3,2", "column 2 is there twice"},
-           {"\"1\"", "there is no column '1'"},  // in quotes always a name
+           {"\"1\"", "there is no column '1'"},  // an item in quotes is always a name
            {"0", "there is no column '0'"},
            {"", "usage: --columns: an item is empty"},
            {"x,", "usage: --columns: an item is empty"},
@@ -157,11 +157,11 @@ TEST(Columns, OfATable) {
   CsvOptions both = taking("1,2");
   both.columns.id = ColumnList("--id-column", "petal");
   EXPECT_CONTAINS(refusal(iris, both), "column 2 ('petal') cannot both be a coordinate");
-  // Columns that are left out may hold any field content: unbalanced quotes, newlines.
+  // Fields of columns that are left out may contain anything, such as unbalanced quotes or newlines.
   const std::string odd = "x,note\n1,\"a, \"\"b\"\"\nc\"\n2,5\" pipe\n3,\n4,\"\"\n5,N/A\r\n6,#7\n";
   EXPECT_EQ(rows_of(odd, dropping("note")), (Rows{{1}, {2}, {3}, {4}, {5}, {6}}));
   EXPECT_EQ(names_of(table_of(odd, named_by("note"))), (Strings{"a, \"b\"\nc", "5\" pipe", "", "", "N/A", "#7"}));
-  // Line numbers count newlines within quotes.
+  // Newlines within quotes count as lines.
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\nb\"\ny,c\n", dropping("note")), "t.csv:4:1: 'y' is not a number");
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\n2,b\n", dropping("note")), "t.csv:2:2: the field '\"a' has no");
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\"b\n", dropping("note")), "t.csv:2:2: text follows the closing quote");
@@ -172,8 +172,8 @@ TEST(Columns, WithoutAHeader) {
   EXPECT_EQ(rows_of("5.1,setosa\n4,b\n", dropping("2")), (Rows{{5.1}, {4}}));
   EXPECT_EQ(rows_of("setosa,5.1,2\nsetosa,4,3\n", taking("2-")), (Rows{{5.1, 2}, {4, 3}}));
   EXPECT_EQ(rows_of("s0,5.1,2\ns1,4,3\n", named_by("1")), (Rows{{5.1, 2}, {4, 3}}));
-  EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));  // words are a header
-  // A column is requested by name, so there must be names.
+  EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));  // a first line of words is a header
+  // The request names a column, so the first line must contain names.
   EXPECT_EQ(rows_of("id,2019\n5,4\n", taking("2019")), (Rows{{4}}));
   EXPECT_EQ(refusal("2019,2020,2021\n5,4,3\n", taking("2019")),
             "t.csv:1:1: '2019' is asked for as a column, but the line is read as a row; if it names the columns, say "
@@ -196,7 +196,7 @@ TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
       refusal("name,x,city\nAda,1,\"Paris, TX\"\n", offered()),
       "t.csv:2:1: 'Ada' is not a number: columns 'name' and 'city' are text; --drop-columns name,city leaves them "
       "out, --id-column name keeps one next to the answer");
-  // For a name that a shell would interpret, messages give the number.
+  // If a shell would interpret a name, messages show the column's number instead.
   EXPECT_CONTAINS(refusal("x,my city\n1,Paris\n", offered()),
                   "column 'my city' is text; --drop-columns 2 leaves it out");
   EXPECT_CONTAINS(refusal("x,gr\xc3\xb6\xc3\x9f\x65\n1,klein\n", offered()), "column 'gr\xc3\xb6\xc3\x9f\x65' is text");
@@ -219,8 +219,8 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
   const Strings names{"", "1", "2", "9", "3-4", "1", "7"};
   const auto find = [&](const std::string& list) { return ColumnList("--columns", list).find(names, 7, "t.csv"); };
   using Numbers = std::vector<std::size_t>;
-  EXPECT_EQ(find("7"), (Numbers{6}));  // its own number
-  EXPECT_EQ(find("9"), (Numbers{3}));  // not the number of a column
+  EXPECT_EQ(find("7"), (Numbers{6}));  // the column with number 7 also has the name 7
+  EXPECT_EQ(find("9"), (Numbers{3}));  // the column with the name 9, which is not the number of a column
   EXPECT_EQ(find("\"\",\"2\",2-2"), (Numbers{0, 2, 1}));
   EXPECT_EQ(find("\"3-4\""), (Numbers{4}));
   EXPECT_EQ(
@@ -229,7 +229,7 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
       "the name, or --columns 2-2 for the number");
   EXPECT_CONTAINS(refusal([&] { find("1"); }), "or --columns 1-1 for the number");
   EXPECT_CONTAINS(refusal([&] { find("3-4"); }), "'3-4' is the name of column 5, and also a range of numbers");
-  // The item that messages recommend always selects the column, whatever the names of the others.
+  // The item that messages recommend always selects the right column, whatever the names of the other columns are.
   const std::vector<Strings> all{names,         {"x", "y"},    {"2", "1"},      {"a b", "1"},
                                  {"it's", "1"}, {"", "", "1"}, {"x", "x", "2"}, {"say \"hi\"", "1,2"}};
   for (const Strings& some : all)
@@ -244,7 +244,7 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
 }
 
 TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
-  // The whole first line decides, whichever columns are chosen.
+  // The whole first line decides whether it is a header, whichever columns are chosen.
   const std::string spectra = "name,400.3,402.7,405.2\nAda,0.1,0.2,0.3\nBob,0.2,0.3,0.4\n";
   const Rows expected{{0.1, 0.2, 0.3}, {0.2, 0.3, 0.4}};
   EXPECT_EQ(rows_of(spectra, named_by("name")), expected);
@@ -254,7 +254,7 @@ TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
     EXPECT_EQ(table.column_names, (Strings{"400.3", "402.7", "405.2"}));
     EXPECT_CONTAINS(table.notes.at(0), "t.csv:1: the first line, 'name,400.3,402.7,405.2', is read as names");
   }
-  // The header that pandas and R write above an index.
+  // pandas and R write this header above an index.
   for (const std::string first : {",0,1,2", "\"\",\"1940\",\"1945\",\"1951\""}) {
     const CsvTable table = table_of(first + "\n7,0.1,0.2,0.3\n8,0.2,0.3,0.4\n", named_by("1-1"));
     EXPECT_EQ(rows_of(table.values.view), expected) << first;
@@ -370,7 +370,7 @@ TEST(Rows, ThatLackNumbersAreToldTogetherOrLeftOut) {
   EXPECT_EQ(rows_of("NA,1\n2,3\n", drop), (Rows{{2, 3}}));
   EXPECT_CONTAINS(refusal("x,y\nNA,1\n", drop),
                   "1 of 1 row lacks a number (column 'x'); column 'x' has no number at all");
-  // Each recommendation leaves some data.
+  // Messages recommend only changes that leave some data.
   EXPECT_CONTAINS(refusal("x,y\nNA,NA\n", drop), "1 of 1 row lacks a number (columns 'x' and 'y'); fill them in");
   EXPECT_EQ(refusal("a,b\nx,y\nz,y\n", offered()),
             "t.csv:2:1: 'x' is not a number: columns 'a' and 'b' are text, and no coordinate is left without them");
@@ -404,7 +404,7 @@ TEST(Columns, AreFoundByTheNamesThatAreExpected) {
   EXPECT_EQ(table.notes, Strings{"t.csv: the columns are found by their names; column 'species' is left out"});
   options.columns.expected = {"2020", "2019"};
   EXPECT_EQ(rows_of("2019,2020,2021\n1,2,3\n", options), (Rows{{2, 1}}));
-  options.columns.expected = {"petal", "stem"};  // missing columns: the table is used as it is
+  options.columns.expected = {"petal", "stem"};  // the table lacks these columns and is used as it is
   options.columns.dropped = ColumnList("--drop-columns", "species");
   EXPECT_EQ(rows_of(iris, options), (Rows{{5.1, 1.4}, {4.9, 1.3}}));
 }
@@ -456,7 +456,7 @@ TEST(Columns, AFirstColumnThatNumbersTheRowsIsTold) {
   CsvOptions no_ids = offered();
   no_ids.columns.offers_id = false;
   EXPECT_CONTAINS(note("year", "abcdef", no_ids), "--drop-columns year");
-  EXPECT_EQ(table_of("x\n1\n2\n3\n4\n5\n6\n", offered()).notes, Strings{});  // no column would remain
+  EXPECT_EQ(table_of("x\n1\n2\n3\n4\n5\n6\n", offered()).notes, Strings{});  // no note, because no column would remain
   EXPECT_EQ(table_of("x,y\n1.5,0\n2,0\n3,0\n4,0\n5,0\n6,0\n", offered()).notes, Strings{});
 }
 
@@ -487,7 +487,7 @@ TEST(Headers, OfOneColumnMayHoldSeparators) {
   EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", written(Decimal::comma)), (Rows{{5.1}, {4.9}}));
   EXPECT_CONTAINS(refusal("Made by hand\n5,1\n4,9\n", offered()), "t.csv:2:1: '5,1' is not a number");
   EXPECT_EQ(rows_of("10 m\n5\n6\n", yes), (Rows{{5}, {6}}));
-  // If other rows have separators, the row is too short.
+  // If other rows have separators, the row has too few fields.
   EXPECT_CONTAINS(refusal("x,y\n3\n4,5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("x y\n3\n4 5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("1 2\n3\n4\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
@@ -501,12 +501,12 @@ TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
     });
   };
   for (const std::string text : {
-           "0\n5.1\n4.9\n4.7\n",  // integers above decimals
+           "0\n5.1\n4.9\n4.7\n",  // integers above numbers with decimals
            "3,1\n0.5,2.5\n0.25,1.5\n",
            "10,100,1000,10000\n5,7,2,1\n4,8,2,9\n",
-           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // rising
+           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // the line rises
            "0.1,0.5,0.9,0.99\n0.7,0.3,0.2,0.8\n0.1,0.9,0.3,0.2\n",
-           "450.5,460.5\n0.12,0.15\n0.11,0.17\n0.14,0.16\n",  // far away
+           "450.5,460.5\n0.12,0.15\n0.11,0.17\n0.14,0.16\n",  // the numbers are far from the rows below
            "450,5;460,5\n0,12;0,15\n0,11;0,17\n0,14;0,16\n",
        })
     EXPECT_TRUE(is_noted(text)) << text;
@@ -516,7 +516,7 @@ TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
            "3,1\n2,4\n1,5\n",
            "5.1,3.5,1.4\n4.9,3.0,1.4\n",
            "0.1,0.5,0.95\n0.2,0.6,0.7\n",
-           "9.5,3.5\n0.5,2.5\n0.25,1.5\n0.5,2.25\n",  // only one column is far away
+           "9.5,3.5\n0.5,2.5\n0.25,1.5\n0.5,2.25\n",  // only one number is far from its column
            "5,1\n4,1\n9,1\n7,1\n",
        })
     EXPECT_FALSE(is_noted(text)) << text;
@@ -603,7 +603,7 @@ TEST(Numbers, DecimalCommas) {
   EXPECT_CONTAINS(refusal("a;b\n1,5;2\n", written(Decimal::point)), "t.csv:2:1: '1,5' is not a number");
   EXPECT_CONTAINS(refusal("a,b\n1.5,2\n", written(Decimal::comma)), "t.csv:2:1: '1.5' is not a number");
   EXPECT_CONTAINS(refusal("a;b\n1,2,3;4\n", offered()), "t.csv:2:1: '1,2,3' is not a number");
-  // Also after the sample.
+  // A comma after the sample is an error, too.
   std::string late = "a;b\n";
   for (int row = 0; row < 20000; ++row) late += "1;2\n";
   EXPECT_CONTAINS(refusal(late + "1,5;2\n", offered()), "t.csv:20002:1: '1,5' is not a number (decimals");
@@ -618,7 +618,7 @@ TEST(Numbers, GroupsOfDigits) {
             (Rows{{1234.5, 2}, {12, 1000}}));
   EXPECT_EQ(rows_of("a,b\n1'234.5,2\n", written(Decimal::automatic, '\'')), (Rows{{1234.5, 2}}));
   EXPECT_EQ(rows_of("a;b\n1 234,5 ; 2\n", written(Decimal::comma, ' ')), (Rows{{1234.5, 2}}));
-  // The commas separate fields.
+  // In this table, commas separate fields, not groups of digits.
   EXPECT_EQ(rows_of("1,234\n5,678\n", written(Decimal::automatic, ',')), (Rows{{1, 234}, {5, 678}}));
   for (const std::string number : {"1,23", "1234,567", "12,3456", "0,123", ",123", "1,234,56", "1,,234", "1.5,000"})
     EXPECT_CONTAINS(refusal("a;b\n2;" + number + "\n", written(Decimal::automatic, ',')),
@@ -702,7 +702,7 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
                                  "12345678/",
                                  "1.2345678:"})
     check(text);
-  // Short numbers are parsed together with the text that follows: tests every length and every position of the point.
+  // Short numbers are parsed together with the text that follows. Tests every length and every position of the point.
   for (std::size_t length = 0; length <= 10; ++length)
     for (std::size_t point = 0; point <= length + 1; ++point)  // length + 1: no point
       for (const char* const follower :
@@ -715,7 +715,7 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
           check("-" + digits + follower + rest);
         }
   for (int trial = 0; trial < 200000; ++trial) {
-    // Digits with a point somewhere, and the midpoint of two neighbouring doubles.
+    // Tests digits with a point somewhere, and the midpoints of two neighbouring doubles.
     std::string digits = std::to_string(random() >> random() % 64);
     if (random() % 4 != 0) digits.insert(random() % (digits.size() + 1), ".");
     check((random() % 2 == 0 ? "-" : "") + digits);
@@ -827,7 +827,8 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };
     ASSERT_EQ(rows_in(whole), ramp);
-    // An archive that is truncated or has any byte changed is rejected, or the byte is unused (times, attributes).
+    // If an archive is truncated or a byte is changed, the archive is rejected, or the byte is unused (times,
+    // attributes).
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_NE(refusal([&] { rows_in(whole.substr(0, length)); }), "accepted") << name << length;
     EXPECT_NE(refusal([&] { rows_in(whole + "x"); }), "accepted");
@@ -840,7 +841,7 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
       }
     }
   }
-  // A size that the compressed bytes cannot have must not cause an allocation.
+  // A size that is impossible for the compressed bytes must not cause an allocation.
   std::string large = content(corpus + "npz/deflated.npz");
   const std::size_t entry = large.find("PK\x01\x02");
   ASSERT_NE(entry, std::string::npos);

@@ -19,19 +19,19 @@ namespace gradus::files {
 
 namespace {
 
-/// Bytes of text in memory between two polls of the stop request and two progress reports.
+/// Number of bytes of text in memory between two polls of the stop request, and between two progress reports.
 constexpr std::size_t bytes_of_a_piece = std::size_t{8} << 20;
 constexpr std::size_t bytes_of_a_buffer = std::size_t{1} << 20;
 constexpr std::size_t bytes_of_a_beginning = std::size_t{1} << 16;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // UTF-8
-/// Limits lines, because a little compressed data can expand to an endless line.
+/// Limits the length of lines, because a little compressed data can expand to an endless line.
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
-/// Returns when a read will not block. The user may never type and a pipe may never be written to, so the stop request
-/// is polled: a signal need not interrupt this thread.
+/// Returns when a read will not block. Polls the stop request, because the input may never come and a signal may not
+/// interrupt this thread.
 void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
   constexpr int patience_milliseconds = 50;
-  if (descriptor < 0) return;  // the read reports the error
+  if (descriptor < 0) return;  // the read will report the error
   pollfd wanted{descriptor, POLLIN, 0};
   do {
     if (stop.stop_requested()) throw InterruptedError("stopped while reading " + std::string(name));
@@ -96,7 +96,7 @@ class Unpacking {
     return got > 0;
   }
 
-  /// Handles what follows a member: another member, or zeros up to the end, which tapes were padded with.
+  /// Handles the data behind a member: another member, or zeros up to the end, which result from padding for tapes.
   void next_member() {
     if (padded_ || *stream_.next_in == 0) {
       padded_ = true;
@@ -146,7 +146,7 @@ TextInput::TextInput(const std::string& path, std::stop_token stop, ReadProgress
   if (path == "-") {
     start(read_descriptor(STDIN_FILENO, name_, stop_));
   } else if (is_stream(path)) {
-    // O_NONBLOCK: opening a pipe would block until there is a writer, without responding to a stop request.
+    // O_NONBLOCK: otherwise, opening a pipe would block until there is a writer, without responding to a stop request.
     pipe_ = std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (pipe_->number() < 0)
       throw InputError("cannot read '" + path + "'" + core::reason(errno),
@@ -205,7 +205,7 @@ void TextInput::start(ReadBytes read) {
   skip_mark();
 }
 
-/// Removes the byte-order mark, which would otherwise be part of the first word.
+/// Skips the byte-order mark, which would otherwise become part of the first word.
 void TextInput::skip_mark() {
   fill(byte_order_mark.size());
   if (!std::string_view(buffer_.data(), filled_).starts_with(byte_order_mark)) return;
@@ -256,7 +256,7 @@ void TextInput::feed(const TakeLines& take) {
   if (!read_) return feed_text(take);
   std::size_t enough = bytes_of_a_buffer;
   for (bool last = false; !last;) {
-    // Parses only full buffers: a long first line is scanned again only after the buffer has doubled.
+    // Parses only full buffers. A long first line is then scanned again only after the buffer has doubled.
     fill(enough);
     last = ended_;
     const std::size_t taken = take({buffer_.data(), filled_}, last);
@@ -294,7 +294,7 @@ std::optional<std::string_view> TextInput::next_line() {
       taken_ = std::min(end + 1, filled_);
       return without_end(line);
     }
-    // Moves the rest of the buffer to its beginning and reads the rest of the line after it.
+    // Moves the unread bytes to the beginning of the buffer, and reads the rest of the line after them.
     filled_ -= taken_;
     std::memmove(buffer_.data(), buffer_.data() + taken_, filled_);
     taken_ = 0;

@@ -1,4 +1,4 @@
-// Reads text from a file, standard input or memory, gzip-compressed or not, in pieces and without a byte-order mark.
+// Reads text from a file, standard input or memory, in pieces. Decompresses gzip and removes a byte-order mark.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,15 @@ bool is_spreadsheet_error(std::string_view text);
 
 bool looks_like_gzip(std::string_view bytes);
 
-/// Reads up to `room` bytes and returns their number; 0 at the end.
+/// Reads up to `room` bytes and returns the number of bytes read, or 0 at the end.
 using ReadBytes = std::function<std::size_t(char* into, std::size_t room)>;
 
-/// Decompresses gzip (RFC 1952) with one or more members. Throws InputError, with the position in the compressed bytes,
-/// for data that is damaged, truncated or followed by something else.
+/// Decompresses gzip (RFC 1952) with one or more members. Throws InputError with the position in the compressed bytes
+/// if the data is damaged or truncated, or if something else follows the data.
 ReadBytes gunzip(ReadBytes packed, std::string name);
 
-/// Consumes whole lines of `text`, or all of it if it is the last piece. Returns the number of bytes consumed.
+/// Consumes whole lines of `text`. If `text` is the last piece, consumes all of it. Returns the number of bytes
+/// consumed.
 using TakeLines = std::function<std::size_t(std::string_view text, bool last)>;
 
 /// Receives the number of bytes read so far and the size of the file.
@@ -36,7 +37,8 @@ using ReadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 class TextInput {
  public:
-  /// Opens a file, or standard input for "-". Reads a pipe as data arrives; otherwise throws like MappedFile.
+  /// Opens a file, or standard input for "-". A pipe is read as data arrives. Throws the errors of MappedFile for other
+  /// files.
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
   /// Reads bytes in memory, which the caller keeps alive. `name` appears in messages.
   TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop = {});
@@ -48,20 +50,20 @@ class TextInput {
   /// Returns the beginning of the text: at least 64 KiB, or all of it.
   std::string_view beginning();
 
-  /// Passes all of the text to `take`, piece by piece. If a line does not fit in a piece, it is passed again in a
-  /// larger one. Throws InterruptedError after a stop request.
+  /// Passes the whole text to `take`, piece by piece. A line that does not fit in a piece is passed again in a larger
+  /// piece. Throws InterruptedError after a stop request.
   void feed(const TakeLines& take);
 
-  /// Returns all text not passed on yet, in newly allocated memory.
+  /// Returns all text that has not been passed on yet, in newly allocated memory.
   std::shared_ptr<const std::vector<char>> rest();
 
   /// Returns the next line without its end (LF or CRLF), valid until the next call, or nothing after the last line.
   /// Must not be combined with feed(). Throws InputError for a line of more than 1 GiB.
   std::optional<std::string_view> next_line();
-  /// Returns true if the line that next_line() returned last is the end of the text and has no line end.
+  /// Returns true if the last line that next_line() returned is the end of the text and has no line end.
   bool is_line_open() const { return is_line_open_; }
 
-  /// Returns the bytes that next_line() has not returned yet, if the whole text is uncompressed in memory.
+  /// Returns the number of bytes that next_line() has not returned yet, if the whole text is uncompressed in memory.
   std::optional<std::uint64_t> bytes_left() const {
     if (read_) return std::nullopt;
     return text_.size() - taken_;
@@ -81,14 +83,14 @@ class TextInput {
   ReadProgress progress_;
   std::unique_ptr<MappedFile> file_;
   std::unique_ptr<Descriptor> pipe_;
-  std::string_view text_;     ///< the whole text, if it is uncompressed in memory
-  ReadBytes read_;            ///< otherwise the source
-  std::vector<char> buffer_;  ///< its first `filled_` bytes are read but not consumed
+  std::string_view text_;     ///< the whole text if it is uncompressed in memory
+  ReadBytes read_;            ///< the source of any other text
+  std::vector<char> buffer_;  ///< contains `filled_` bytes that are read but not consumed
   std::size_t filled_ = 0;
-  std::size_t taken_ = 0;  ///< bytes returned by next_line(), from the text or the buffer
+  std::size_t taken_ = 0;  ///< number of bytes returned by next_line(), from the text or the buffer
   bool ended_ = false;
   bool is_line_open_ = false;
-  std::int64_t packed_done_ = 0;  ///< bytes of a compressed file decompressed so far
+  std::int64_t packed_done_ = 0;  ///< number of bytes of a compressed file that have been decompressed
   std::int64_t packed_total_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Values read from a file. Their element type is known only at run time.
+// Values that were read from a file. Their element type is known only at run time.
 #pragma once
 
 #include <array>
@@ -47,17 +47,17 @@ struct VectorOf {
 struct PictureShape {
   std::int64_t width = 0;
   std::int64_t height = 0;
-  std::int64_t channels = 0;  ///< 1: grey, 3: red green blue, 4: with opacity
+  std::int64_t channels = 0;  ///< 1 for grey, 3 for red green blue, 4 with opacity
 };
 
 struct Points {
   std::variant<PointsOf<float>, PointsOf<double>> values;
   std::optional<PictureShape> picture;                  ///< set if the points are the pixels of a picture, row by row
   std::vector<std::string> column_names;                ///< empty if the file has none
-  std::shared_ptr<const RowNames> row_names = nullptr;  ///< from ColumnChoice::id
-  std::vector<double> weights = {};                     ///< from ColumnChoice::weight
-  std::vector<std::int64_t> dropped = {};               ///< rows of the file that were left out, increasing, from 0
-  bool from_text = false;                               ///< values were rounded from text to double
+  std::shared_ptr<const RowNames> row_names = nullptr;  ///< names from the column ColumnChoice::id
+  std::vector<double> weights = {};                     ///< weights from the column ColumnChoice::weight
+  std::vector<std::int64_t> dropped = {};  ///< rows of the file that were left out, ascending, counted from 0
+  bool from_text = false;                  ///< true if the values were rounded from text to double
 
   ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
   std::int64_t rows() const {
@@ -66,7 +66,7 @@ struct Points {
   std::int64_t columns() const {
     return std::visit([](const auto& points) { return points.view.columns(); }, values);
   }
-  /// Returns the view. T must be the type().
+  /// Returns the view. T must be the element type that type() returns.
   template <class T>
   MatrixView<const T> view() const {
     return std::get<PointsOf<T>>(values).view;
@@ -78,45 +78,46 @@ struct Points {
   }
 };
 
-/// Numbers in any number of dimensions: the element with indices i is at the sum of i[d] * strides[d].
+/// Numbers in any number of dimensions. The position of the element with the indices i is the sum of i[d] * strides[d].
 struct Tensor {
-  std::vector<std::int64_t> shape;                         ///< empty: a single number
+  std::vector<std::int64_t> shape;                         ///< empty for a single number
   std::vector<std::int64_t> strides;                       ///< in elements; 0 if there are no elements
-  std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1: all elements in memory order
+  std::variant<PointsOf<float>, PointsOf<double>> values;  ///< an n x 1 matrix of all elements in memory order
   std::uint64_t own_bytes = 0;                             ///< bytes allocated in addition to the file
 
   ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
   std::int64_t elements() const {
     return std::visit([](const auto& all) { return all.view.rows(); }, values);
   }
-  /// Returns the bytes allocated in addition to the file, after conversion to that type.
+  /// Returns how many bytes are allocated in addition to the file after a conversion to the type `wanted`.
   std::uint64_t bytes_as(ElementType wanted) const {
     const std::uint64_t each = wanted == ElementType::f32 ? sizeof(float) : sizeof(double);
     return own_bytes + (wanted == type() ? 0 : static_cast<std::uint64_t>(elements()) * each);
   }
 };
 
-/// Converts points to `type`, if necessary. Messages use `name` and count rows from `first_row`.
+/// Converts points to `type` if necessary. Messages use `name` and number rows from `first_row`.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {},
                std::int64_t first_row = 0);
 
 Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop = {});
 
-/// If rows were left out and have no names, names the rest by numbers in the file. `rows`: remaining rows of all files.
+/// If rows were left out and the rows have no names, names the remaining rows by their numbers in the file. `rows` is
+/// the number of remaining rows in all files.
 void name_rows_left(Points& points, std::int64_t rows);
 
 /// Converts the points' own weights to T. `name` appears in messages.
 template <class T>
 VectorOf<T> weights_as(const Points& points, const std::string& name);
 
-/// Selects the values of the remaining rows from a vector with one value per row of the file; returns it unchanged if
-/// no row was left out. Throws InputError, which names `path`, if the number of values is different.
+/// Selects the values of the remaining rows from `values`, which has one value per row of the file. Returns `values`
+/// unchanged if no row was left out. Throws InputError, which names `path`, if the number of values does not match.
 template <class T>
 VectorOf<T> of_rows_left(VectorOf<T> values, std::span<const std::int64_t> dropped, std::int64_t left,
                          const std::string& path);
 
 /// Returns a message about the element at a position of an array: "row 1, column 2: WHAT (rows and columns count from
-/// 0)", or with its indices if the array does not have one or two dimensions.
+/// 0)". If the array does not have one or two dimensions, the message contains the element's indices instead.
 std::string about_element(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                           std::int64_t position, const std::string& what);
 

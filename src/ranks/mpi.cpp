@@ -1,4 +1,4 @@
-// Implements gradus/mpi.hpp with MPI functions only; it opens no connections itself.
+// Implements gradus/mpi.hpp with MPI functions only. It opens no connections itself.
 #include "gradus/mpi.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
-    // Gathered data consists of a few words or of centroids. A rank's share must fit an MPI count.
+    // The gathered data is small, a few words or centroids, so it is not split. A rank's share must fit an MPI count.
     if (own.size() > most) throw Error("MPI: too many bytes to gather");
     const auto count = static_cast<int>(own.size());
     check(MPI_Allgather(own.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, comm_), "MPI_Allgather");
@@ -73,7 +73,7 @@ class MpiCommunicator final : public Communicator {
   void give_up() noexcept override { MPI_Abort(comm_, 1); }
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 30;  // MPI counts are int
+  static constexpr std::size_t most = std::size_t{1} << 30;  // because MPI counts are int
 
   template <class Number, class Use>
   static void for_pieces(std::span<Number> numbers, const Use& use) {

@@ -9,7 +9,8 @@ namespace gradus::core {
 
 namespace {
 
-/// Returns true for errors that all ranks throw alike outside of the works, because they know the same values.
+/// Returns true for errors that all ranks throw alike between the collective functions, because they depend only on
+/// values that are the same on all ranks.
 bool is_agreed(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
@@ -48,13 +49,13 @@ Matrix<T> RankRows::rows_at(std::span<const std::int64_t> numbers, MatrixView<co
   const std::size_t row_bytes = static_cast<std::size_t>(own.columns()) * sizeof(T);
   Matrix<T> result(static_cast<std::int64_t>(numbers.size()), own.columns());
   const std::size_t bytes = numbers.size() * row_bytes;
-  if (bytes == 0) return result;  // on all ranks
+  if (bytes == 0) return result;  // true on all ranks, because `bytes` is the same on all of them
   const auto copy_own = [&](std::byte* to) {
     for (std::size_t index = 0; index < numbers.size(); ++index)
       if (is_own(numbers[index])) std::memcpy(to + index * row_bytes, own.row(numbers[index] - first_), row_bytes);
   };
   const auto place = [](auto* words) { return reinterpret_cast<std::byte*>(words); };
-  // Each row's bytes come from its owner and are zero on other ranks, so adding them produces no carry.
+  // Each row's bytes come from its owner and are zero on other ranks. Sums of the words therefore produce no carry.
   if (ranks_->is_alone()) {
     copy_own(place(result.data()));
     return result;

@@ -2,13 +2,13 @@
 // fail on a single rank is passed as `work` to one of the collective functions below. If the work fails on any rank,
 // the function throws the error of the lowest failing rank on all ranks.
 //
-// For a job without ranks (Ranks::alone()), every function is the identity: it runs the work and returns its result.
+// For a job without ranks (Ranks::alone()), every function runs the work and returns its result, without communication.
 // Callers need no special case.
 //
 // Code between the collective functions must depend only on values that are the same on all ranks, so that every rank
-// takes the same branches and throws the same errors. Only the works may poll for a stop request (stop()), because
-// ranks receive it at different times. Any other exception, such as std::bad_alloc, ends the job of this rank only;
-// run() then ensures that the other ranks do not wait for it.
+// takes the same branches and throws the same errors. Only the works may poll for a stop request (stop()), because the
+// request reaches the ranks at different times. Any other exception between these functions, such as std::bad_alloc,
+// ends the job of this rank only; run() then ensures that the other ranks do not wait for this rank.
 #pragma once
 
 #include <cstddef>
@@ -38,18 +38,20 @@ class Ranks {
 
   /// Returns the single rank of a job without ranks. It has no state, so several jobs may use it at the same time.
   static Ranks& alone();
-  /// For the few decisions that differ. For example, only a job without ranks can use GPU memory.
+  /// Returns true for a job without ranks. For the few decisions that depend on this: only such a job can use GPU
+  /// memory.
   bool is_alone() const { return communicator_ == nullptr; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
-  /// Stop token for the works. If stop_requested() becomes true while a work runs, the enclosing function throws on all
-  /// ranks.
+  /// Returns the stop token for the works. If stop_requested() becomes true while a work runs, the enclosing function
+  /// throws on all ranks.
   const std::stop_token& stop() const { return stop_token_; }
 
   // -------------------------------------------------------------------------------------------------------------------
-  // Collective functions: all ranks call them together. Results are the same on all ranks unless stated otherwise.
+  // Collective functions: all ranks call each of them together. Results are the same on all ranks unless stated
+  // otherwise.
 
   /// Runs work() on each rank, and returns its result on this rank.
   template <class Work>
@@ -85,7 +87,7 @@ class Ranks {
     return words;
   }
 
-  /// Overload for the caller's memory. work() writes all words but the last, which this function uses.
+  /// Overload for the caller's memory. work() writes all words except the last, which this function uses.
   template <class Work>
   void sum_all_of(std::span<std::uint64_t> words, Work&& work) {
     if (is_alone()) return work();
@@ -94,8 +96,8 @@ class Ranks {
     if (words.back() != 0) throw_agreed();
   }
 
-  /// Sums the results of work() over all ranks: put(words) writes a result to `count` words, take(words) reads the
-  /// sums.
+  /// Sums the results of work() over all ranks. put(words) stores this rank's results in `count` words, and take(words)
+  /// reads the sums.
   template <class Work, class Put, class Take>
   void add_up(std::size_t count, Work&& work, Put&& put, Take&& take) {
     if (is_alone()) return work();
@@ -105,18 +107,19 @@ class Ranks {
     })));
   }
 
-  /// Convert accumulators to words for add_up() and sum(), and back; accumulator_limbs words per accumulator.
+  /// Convert accumulators to words for add_up() and sum(), and back. An accumulator takes accumulator_limbs words.
   static void put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words);
   static void take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums);
 
-  /// Returns the maximum of the ranks' numbers. work() must not return -0.
+  /// Returns the maximum, over all ranks, of the number that work() returns. work() must not return -0.
   template <class Work>
   double greatest(Work&& work) {
     if (is_alone()) return work();
     return greatest(1, [&](std::span<double> numbers) { numbers[0] = work(); })[0];
   }
 
-  /// Returns the maxima of `count` numbers, which are -infinity before work(numbers) on each rank. -0 is not allowed.
+  /// Returns the element-wise maxima, over all ranks, of `count` numbers. The numbers are -infinity before
+  /// work(numbers) changes them on each rank. -0 is not allowed.
   template <class Work>
   std::vector<double> greatest(std::size_t count, Work&& work) {
     std::vector<double> numbers(count + 1, -std::numeric_limits<double>::infinity());
@@ -131,7 +134,7 @@ class Ranks {
     return numbers;
   }
 
-  /// Returns the items of all ranks, in rank order.
+  /// Returns the concatenation of the items of all ranks, in rank order.
   template <class Work>
   auto gather(Work&& work) {
     using Item = std::invoke_result_t<Work>;
@@ -156,11 +159,11 @@ class Ranks {
     return items;
   }
 
-  /// Exchanges `count` bytes per rank, all of which work(bytes) writes. Then calls take(rank, bytes) for each rank in
-  /// order. The bytes begin at multiples of 8.
+  /// Exchanges `count` bytes per rank. On each rank, work(bytes) writes all bytes of that rank. Then calls take(rank,
+  /// bytes) for each rank in order. The bytes begin at multiples of 8.
   template <class Work, class Take>
   void exchange(std::size_t count, Work&& work, Take&& take) {
-    const std::size_t sent = count / 8 * 8 + 8;  // plus one byte that reports a failure
+    const std::size_t sent = count / 8 * 8 + 8;  // a further byte reports a failure
     std::vector<std::byte> own(sent);
     if (is_alone()) {
       work(std::span(own).first(count));
@@ -212,7 +215,7 @@ class Ranks {
  private:
   Ranks() = default;
 
-  /// Runs work(). Returns true if it did not throw and no stop was requested. Otherwise stores the exception in
+  /// Runs work(). Returns true if work() did not throw and no stop was requested. Otherwise stores the exception in
   /// `failure_`.
   template <class Work>
   bool attempt(Work&& work) {
@@ -225,14 +228,14 @@ class Ranks {
         failure_ = std::current_exception();
       }
     }
-    // Checked even if the work is complete: later code does not see this request.
+    // Polls even if the work is complete, because later code must not poll for this request.
     if (!failure_ && stop_token_.stop_requested()) failure_ = std::make_exception_ptr(InterruptedError("stopped"));
     return failure_ == nullptr;
   }
-  /// Throws the error of the lowest failing rank. Called after a collective operation in which work failed on some
-  /// rank.
+  /// Throws the error of the lowest failing rank. Called after a collective operation that has reported a failure on
+  /// some rank.
   [[noreturn]] void throw_agreed();
-  /// Called while an exception of the job is being handled.
+  /// Ends the communication of this rank. Called while an exception of the job is being handled.
   void leave() noexcept;
 
   Communicator* communicator_ = nullptr;  ///< null: no ranks
@@ -242,7 +245,7 @@ class Ranks {
   std::stop_source stop_{std::nostopstate};
   std::stop_token stop_token_;
   std::exception_ptr failure_;
-  bool agreed_ = false;  ///< all ranks have agreed to end the job, and on the error
+  bool agreed_ = false;  ///< true after all ranks have agreed on an error that ends the job
 };
 
 /// Rows of a matrix that are split over ranks. The matrix is the concatenation of the ranks' rows in rank order.

@@ -1,5 +1,5 @@
-// A job without ranks and a job on several ranks get the same result from every function. alone() is the identity: it
-// runs the works unchanged and lets their exceptions pass.
+// Tests that every function gives the same result for a job without ranks and for a job on several ranks.
+// Ranks::alone() runs the works unchanged and lets their exceptions pass.
 #include "ranks/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace gradus::core {
 namespace {
 
-/// The results of all functions for ranks that share `items` items.
+/// The results of all functions, called by ranks that share `items` items.
 struct Answers {
   std::vector<std::uint64_t> sum;
   double greatest = 0;

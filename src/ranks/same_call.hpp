@@ -1,4 +1,4 @@
-// Comparison of the ranks' calls before they start a job. Different calls would deadlock, or mix two results.
+// Compares the calls of all ranks before they start a job. Different calls would deadlock or mix two results.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace gradus::core {
 
 /// Throws UsageError on all ranks, naming the first rank that differs, unless all ranks have the same `call` as rank 0.
-/// `call` has less than 48 bytes. Must be the first collective operation of a call, and is the same single operation
-/// for every call; afterwards, calls may use different operations. `way_out` states the remedy.
+/// `call` has less than 48 bytes. `way_out` is the remedy for the message. Must be the first collective operation of
+/// every call: it communicates in the same way for all calls, whereas later operations may differ between calls.
 void require_same_call(Ranks& ranks, const std::string& call,
                        const std::string& way_out = "all ranks must make the same call");
 

@@ -36,11 +36,11 @@ class basic_array_lock {
 
   /// Never blocks. May fail if the lock has just become free, but not forever.
   bool try_lock() noexcept {
-    // relaxed: the exchange checks whether it is still the next number.
+    // relaxed: the exchange below fails if another thread has drawn this number in the meantime.
     std::uint64_t own = next_.load(std::memory_order_relaxed);
     // acquire: as in lock(). This number was called; if no thread has drawn it, the lock is free.
     if (slot(own).load(std::memory_order_acquire) != own) return false;
-    // relaxed: the exchange publishes nothing but the number.
+    // relaxed: the exchange publishes only the number.
     if (!next_.compare_exchange_strong(own, own + 1, std::memory_order_relaxed)) return false;
     held_ = own;
     return true;

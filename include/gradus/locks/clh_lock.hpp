@@ -42,8 +42,8 @@ class basic_clh_lock {
     nodes& mine = nodes::own();
     const word own = mine.next();
     if (own == 0) throw std::bad_alloc();
-    // acquire and release: with the word, the next thread learns where the node is in the pool's directory. Knowing
-    // that it must wait needs no ordering, because a node only ever contains words of completed uses.
+    // acquire and release: a thread that reads the word of its predecessor also sees the node's place in the pool's
+    // directory. The decision to wait needs no ordering, because a node only ever contains words of completed uses.
     const word before = last_.exchange(own, std::memory_order_acq_rel);
     if (before != 0) {
       auto& released = all().at(before).released;
@@ -57,7 +57,7 @@ class basic_clh_lock {
 
   /// Never blocks. May fail if the lock has just become free or if there is no memory, but not forever.
   bool try_lock() noexcept {
-    // acquire: with the word, this thread learns where the node is in the pool's directory.
+    // acquire: a thread that reads the word also sees the node's place in the pool's directory.
     word before = last_.load(std::memory_order_acquire);
     // acquire: as in lock(). A completed use stays complete, and a word does not repeat. So if the exchange below still
     // finds this word, the lock is free.
@@ -66,7 +66,8 @@ class basic_clh_lock {
     const word own = mine.next();
     if (own == 0) return false;
     const word expected = before;
-    // release: as in lock(). If the exchange fails, no thread has seen this use, and a later call can use it.
+    // release: as in lock(). If the exchange fails, no thread has seen the word of this use, and a later call can use
+    // it.
     if (!last_.compare_exchange_strong(before, own, std::memory_order_release, std::memory_order_relaxed)) {
       mine.keep();
       return false;

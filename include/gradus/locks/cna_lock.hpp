@@ -46,7 +46,7 @@ class basic_cna_lock {
     // acquire: synchronizes with the release of the previous holder, and sees holder_ as that holder left it.
     if (!last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed))
       return false;
-    knows_node_ = false;  // requested only if some thread waits
+    knows_node_ = false;  // the NUMA node is determined only if some thread waits
     return true;
   }
 
@@ -83,8 +83,8 @@ class basic_cna_lock {
   // release: the thread that is let in sees the writes of this thread.
   static void let_in(node* one) noexcept { one->is_let_in.store(true, std::memory_order_release); }
 
-  // Returns the node that goes next: from the queue that begins at `first`, or from the skipped nodes. The other nodes
-  // stay in one of the two queues.
+  // Returns the node that goes next: a node of the queue that begins at `first`, or the first skipped node. All other
+  // nodes stay in one of the two queues.
   node* choose(node* first) noexcept {
     if (!knows_node_) {
       memory_node_ = Policy::memory_node();
@@ -93,7 +93,7 @@ class basic_cna_lock {
     if (near_in_row_ < Policy::most_near) {
       node* before = nullptr;
       for (node* one = first; one != nullptr; before = one, one = one->next.load(std::memory_order_acquire)) {
-        // The acquire load above: as in unlock(), for each node.
+        // acquire, in the loop's head: as in unlock(), for each node.
         if (one->memory_node != memory_node_) continue;
         if (before != nullptr) pass(first, before);
         if (passed_first_ != nullptr) near_in_row_ = near_in_row_ + 1;
@@ -103,15 +103,15 @@ class basic_cna_lock {
     near_in_row_ = 0;
     if (passed_first_ == nullptr) return first;
     node* const passed = passed_first_;
-    // relaxed: the threads of these nodes read it after they are let in (release, acquire).
+    // relaxed: the thread of the last skipped node reads this link after it is let in (release, acquire).
     static_cast<node*>(passed_last_)->next.store(first, std::memory_order_relaxed);
     passed_first_ = nullptr;
     return passed;
   }
 
-  // Moves the nodes from `first` to `last`, behind which there is another node, to the queue of skipped nodes.
+  // Moves the nodes from `first` to `last` to the queue of skipped nodes. Precondition: another node follows `last`.
   void pass(node* first, node* last) noexcept {
-    // relaxed (twice): these threads read it after they are let in.
+    // relaxed (twice): the threads of these nodes read their links after they are let in.
     last->next.store(nullptr, std::memory_order_relaxed);
     if (passed_first_ == nullptr) passed_first_ = first;
     else static_cast<node*>(passed_last_)->next.store(first, std::memory_order_relaxed);
@@ -132,10 +132,12 @@ class basic_cna_lock {
   void leave_to_holder(node& own) noexcept {
     memory_node_ = static_cast<unsigned>(own.memory_node);
     knows_node_ = true;
-    // acquire: the next thread's node is initialised, and its write to this node was the last one.
+    // acquire: the next thread's node is initialised. After its store to this node's link, no other thread accesses the
+    // node.
     node* next = own.next.load(std::memory_order_acquire);
     if (next == nullptr) {
-      // relaxed: threads that link themselves to holder_ find it by the exchange below.
+      // relaxed: a thread writes this link only after it has read &holder_ from last_, and the exchange below is a
+      // release.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
       // release: the next thread sees holder_ initialised.
@@ -149,7 +151,8 @@ class basic_cna_lock {
   // Null if the lock is free; &holder_ if no thread waits; otherwise the node of the last waiting thread.
   alignas(lock_padding) typename Policy::template atomic<node*> last_{nullptr};
   alignas(lock_padding) node holder_;  // `next` is unused while the lock is free
-  // Owned by the holder: the first and last skipped node, and the number of local hand-offs since then.
+  // Owned by the holder: the first and last skipped node, and the number of consecutive local hand-offs that bypassed
+  // skipped nodes.
   typename Policy::template guarded<node*> passed_first_{nullptr};
   typename Policy::template guarded<node*> passed_last_{nullptr};
   typename Policy::template guarded<std::uint32_t> near_in_row_{0};

@@ -74,10 +74,12 @@ class basic_mcs_lock {
 
   // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
   void leave_to_holder(node& own) noexcept {
-    // acquire: the next thread's node is initialised, and its write to this node was the last one.
+    // acquire: the next thread's node is initialised. After its store to this node's link, no other thread accesses the
+    // node.
     node* next = own.next.load(std::memory_order_acquire);
     if (next == nullptr) {
-      // relaxed: threads that link themselves to holder_ find it by the exchange below.
+      // relaxed: a thread writes this link only after it has read &holder_ from last_, and the exchange below is a
+      // release.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
       // release: the next thread sees holder_ initialised.

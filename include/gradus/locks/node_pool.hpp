@@ -14,15 +14,15 @@ namespace gradus {
 
 /// The pool of nodes of all clh_locks. A 64-bit word identifies one use of a node: the low bits hold the index of the
 /// node, the high bits the number of the use. A word does not repeat before 2^38 uses of one node. The pool never
-/// returns memory to the system, so a thread may read a node that another thread has reused since; it then finds a
-/// different word. No function blocks or throws.
+/// returns memory to the system, so a thread may read a node even after another thread has reused it; the reading
+/// thread then finds a different word. No function blocks or throws.
 template <class Policy>
 class GRADUS_EXPORT lock_node_pool {
  public:
   using word = std::uint64_t;
 
   struct alignas(lock_padding) node {
-    /// The word of the last completed use. While the node is free: of its last use.
+    /// The word of the last completed use. A free node has no later use.
     typename Policy::template atomic<word> released{0};
     typename Policy::template atomic<word> below{0};  ///< next node on the stack of free nodes
   };
@@ -34,8 +34,8 @@ class GRADUS_EXPORT lock_node_pool {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
-  /// Returns a node that now belongs to the caller, as the word of its last completed use. The caller owns the node
-  /// until it gives this word or the word of a later use back. Returns 0 if there is no memory.
+  /// Takes a node, which then belongs to the caller, and returns the word of its last completed use. The caller returns
+  /// the node by passing this word, or the word of a later use, to give(). Returns 0 if there is no memory.
   word take_used() noexcept {
     const word top = pop();
     return top != 0 ? top : make();
@@ -45,7 +45,7 @@ class GRADUS_EXPORT lock_node_pool {
   void give(word used) noexcept {
     word top = top_.load(std::memory_order_relaxed);
     do {
-      // relaxed: the exchange below publishes it.
+      // relaxed: the exchange below publishes the link.
       at(used).below.store(top, std::memory_order_relaxed);
       // release: a thread that pops the node sees `below`, the node's last word and its place in the directory.
     } while (!top_.compare_exchange_weak(top, used, std::memory_order_release, std::memory_order_relaxed));
@@ -55,7 +55,7 @@ class GRADUS_EXPORT lock_node_pool {
   node& at(word one) noexcept {
     const word index = (one & most_nodes) + first_chunk - 1;
     const auto chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk) - 1);
-    // relaxed: whoever passed the word to this thread has seen the chunk.
+    // relaxed: the thread that passed the word to this thread has seen the chunk.
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the index is at least first_chunk
     return chunks_[chunk].load(std::memory_order_relaxed)[index - (first_chunk << chunk)];
   }
@@ -75,8 +75,8 @@ class GRADUS_EXPORT lock_node_pool {
       // acquire: synchronizes with the release in give().
       word top = top_.load(std::memory_order_acquire);
       if (top == 0) return 0;
-      // relaxed: if another thread has popped the node since, `top_` holds a different word (of another node, or of a
-      // later use of this node), and the exchange fails.
+      // relaxed: if another thread has popped the node in the meantime, `top_` holds a different word (of another node,
+      // or of a later use of this node), and the exchange fails.
       const word below = at(top).below.load(std::memory_order_relaxed);
       // relaxed: this word was acquired above, and only one give() publishes it. The exchange continues the release
       // sequence, so later pops still synchronize with earlier calls of give().
@@ -104,7 +104,8 @@ class GRADUS_EXPORT lock_node_pool {
     node* const made = new (std::nothrow) node[static_cast<std::size_t>(first_chunk << chunk)];
     node* nobody = nullptr;
     if (made == nullptr) return false;
-    // release: other threads see initialised nodes. acquire: the same if another thread was faster.
+    // release: other threads see initialised nodes. acquire: if another thread stored its chunk first, this thread sees
+    // initialised nodes.
     if (!chunks_[chunk].compare_exchange_strong(nobody, made, std::memory_order_release, std::memory_order_acquire))
       delete[] made;
     return true;

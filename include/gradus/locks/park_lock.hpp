@@ -75,8 +75,9 @@ class alignas(lock_padding) basic_park_lock {
   }
 
  private:
-  // Bits of the state: the lock is held; a wake is on its way to a sleeper; number of watchers (threads that poll);
-  // number of sleepers. The number of watchers, including a woken thread, exceeds the policy's limit by at most one.
+  // The parts of the state: a flag for a held lock, a flag for a wake that is on its way to a sleeper, the number of
+  // watchers (threads that poll), and the number of sleepers. The number of watchers, including a woken thread, exceeds
+  // the policy's limit by at most one.
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t waking = 2;
   static constexpr std::uint32_t one_watcher = 4;
@@ -91,8 +92,8 @@ class alignas(lock_padding) basic_park_lock {
     return seen >= one_sleeper && (seen & waking) == 0 && (watchers == 0 || (is_due && watchers < all_watchers));
   }
 
-  // Called after unlocking, before waking a sleeper. Returns true if another thread has taken the lock; that thread
-  // then takes over the duty to wake. Polling for a moment is cheaper than a wake.
+  // Called after unlocking, before waking a sleeper. Returns true if another thread has taken the lock; the duty to
+  // wake a sleeper then passes to that thread. Polling for a moment is cheaper than a wake.
   bool is_taken_again() noexcept {
     for (int look = 0; look < Policy::looks_before_wake; ++look) {
       Policy::pause(1U << look);
@@ -114,7 +115,7 @@ class alignas(lock_padding) basic_park_lock {
     return true;
   }
 
-  // Tries to take the lock, which was free in `seen`, and to remove this thread's count `own` from the state.
+  // Tries to take the lock, which was free according to `seen`, and to remove this thread's count `own` from the state.
   bool take(std::uint32_t& seen, std::uint32_t own) noexcept {
     const std::uint32_t after = (seen - own) | held;
     if (!state_.compare_exchange_weak(seen, after, std::memory_order_acquire, std::memory_order_relaxed)) return false;
@@ -153,7 +154,7 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // Called by a woken sleeper: like come(), as a watcher. From now on unlock() may wake another sleeper.
+  // Called by a woken sleeper. Works like come() for a watcher. From now on unlock() may wake another sleeper.
   bool watch_after_wake() noexcept {
     state_.fetch_add(one_watcher - waking - one_sleeper, std::memory_order_relaxed);
     return watch();
@@ -173,9 +174,9 @@ class alignas(lock_padding) basic_park_lock {
     return take_or_become(seen, one_watcher, one_sleeper);
   }
 
-  // Called by a sleeper whose time is over: removes its count and returns false, unless it gets the lock. The last
-  // sleeper waits for a wake that is on its way, because the sending thread still accesses the lock. If a thread leaves
-  // with a wake, the holder of the lock wakes another sleeper instead.
+  // Called by a sleeper whose time is over. Removes its count and returns false, unless the thread gets the lock. The
+  // last sleeper waits for a wake that is on its way, because the sending thread still accesses the lock. If a thread
+  // leaves with a wake, the holder of the lock wakes another sleeper instead.
   bool leave() noexcept {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
     for (typename Policy::spinner spinner;;) {
@@ -193,8 +194,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};
-  // Owned by the holder: the state when it took the lock (without the flag), and the number of hand-offs since the last
-  // wake.
+  // Owned by the holder: the state, without the flag, at the moment when it took the lock, and the number of hand-offs
+  // since the last wake.
   typename Policy::template guarded<std::uint32_t> seen_by_holder_{0};
   typename Policy::template guarded<std::uint32_t> passes_{0};
   typename Policy::semaphore wake_{0};

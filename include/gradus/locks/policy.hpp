@@ -23,8 +23,9 @@ namespace gradus {
 /// Two cache lines: CPUs fetch lines in pairs, and some have lines of 128 bytes.
 inline constexpr std::size_t lock_padding = 128;
 
-/// The policy of the production locks. This class and the classes of the node pool are exported, so that all libraries
-/// of a process share one pool, even if they are compiled with -fvisibility=hidden: they may use the same lock.
+/// The policy of the production locks. This class and the classes of the node pool are exported, because several
+/// libraries of a process may use the same lock. They must then share one pool, even if they are compiled with
+/// -fvisibility=hidden.
 struct GRADUS_EXPORT lock_policy {
   template <class T>
   using atomic = std::atomic<T>;
@@ -36,11 +37,11 @@ struct GRADUS_EXPORT lock_policy {
   class semaphore {
    public:
     constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
-    /// Makes a token available. Precondition: there is none.
+    /// Makes a token available. Precondition: no token is available.
     void release() noexcept {
-      // release and acquire (below): as in a lock. An exchange instead of a store, because notify_one() may check for
-      // waiters with a plain load, which x86 may execute before an earlier store becomes visible. After the exchange,
-      // only the address of tokens_ is used, because the semaphore may already be destroyed.
+      // release and acquire (below): as in a lock. Uses an exchange instead of a store, because notify_one() may check
+      // for waiters with a plain load, which x86 may execute before an earlier store becomes visible. After the
+      // exchange, only the address of tokens_ is used, because the semaphore may already be destroyed.
       tokens_.exchange(1, std::memory_order_release);
       tokens_.notify_one();
     }
@@ -54,7 +55,7 @@ struct GRADUS_EXPORT lock_policy {
       while (!try_acquire()) {
         const auto now = Clock::now();
         if (now >= deadline) return false;
-        // Floating point, because the difference of two distant times may overflow in ticks.
+        // Uses floating point, because the difference of two distant times may overflow in ticks.
         const std::chrono::duration<double> left =
             std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
         nap(std::min<std::chrono::duration<double>>(left, long_nap));
@@ -78,7 +79,8 @@ struct GRADUS_EXPORT lock_policy {
   static constexpr std::uint32_t most_watchers = 2;
   /// Number of hand-offs that may bypass the sleepers before one of them is woken.
   static constexpr std::uint32_t most_passes = 1024;
-  /// Number of polls before a thread wakes another: after 1, 2, 4, … pauses.
+  /// Number of polls before a thread wakes another one. The thread pauses once before the first poll, and twice as
+  /// often before each further poll.
   static constexpr int looks_before_wake = 3;
 
   /// Executes `times` pause instructions of the CPU, each of 10 to 50 nanoseconds.
@@ -109,10 +111,10 @@ struct GRADUS_EXPORT lock_policy {
 #endif
   }
 
-  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. After some microseconds of pauses, the thread
-  /// that it waits for may have no core, so the waiter yields its own core. After milliseconds of yields, other
-  /// programs hold the cores, so the waiter sleeps. It does not sleep earlier, because a sleeper in a queue delays
-  /// every thread behind it, and these then sleep as well.
+  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. After some microseconds of pauses, the
+  /// thread ahead of it may have no core, so the waiter yields its own core. After milliseconds of yields, other
+  /// programs hold the cores, so the waiter sleeps. It does not sleep earlier, because a sleeper in a queue delays all
+  /// threads behind it, and those threads then sleep as well.
   template <unsigned most_pauses>
   class basic_spinner {
    public:

@@ -37,14 +37,14 @@ class basic_ticket_lock {
 
   /// Never blocks. May fail if the lock has just become free, but not forever.
   bool try_lock() noexcept {
-    // acquire: as in lock(). If the exchange succeeds, this is the number that this thread takes.
+    // acquire: as in lock(). If the exchange succeeds, this thread has drawn the called number.
     std::uint64_t called = called_.load(std::memory_order_acquire);
     // relaxed: no thread has drawn the called number, and a 64-bit number does not repeat.
     return next_.compare_exchange_strong(called, called + 1, std::memory_order_relaxed);
   }
 
   void unlock() noexcept {
-    // relaxed: only the holder writes it, and lock() orders this holder after the previous one.
+    // relaxed: only the holder writes called_, and lock() orders this holder after the previous one.
     const std::uint64_t own = called_.load(std::memory_order_relaxed);
     // release: the thread that reads its number here sees the writes of this thread.
     called_.store(own + 1, std::memory_order_release);

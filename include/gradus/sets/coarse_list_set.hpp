@@ -54,7 +54,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// Returns the link before the first key that is not less than `key`. Only the key behind it can be equal.
+  /// Returns the link before the first key that is not less than `key`. No other key of the list can equal `key`.
   template <class Other>
   const link& find(const Other& key) const {
     const link* before = &head_;

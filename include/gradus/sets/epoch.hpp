@@ -23,23 +23,24 @@ namespace gradus {
 /// The algorithm needs no stand-alone fences, because it uses read-modify-write operations on the states of the
 /// records. Proof of all memory orders, where a scan is the loop over all records in try_advance():
 ///
-/// 1. After announcing p, a thread reads the epoch again, and announces again unless it is still p. While this
-///    announcement stands, the epoch is p or p + 1, because p + 2 needs a scan of all records in epoch p + 1. If that
-///    scan had read this record before the announcement, the announcement would have acquired what the scan released,
-///    and the thread would have read at least p + 1. So the scan reads the record after the announcement, finds p and
-///    does not advance the epoch.
+/// 1. After announcing p, a thread reads the epoch again, and repeats the announcement with the new epoch unless the
+///    epoch is still p. While the announcement of p stands, the epoch is p or p + 1, because p + 2 needs a scan of all
+///    records in epoch p + 1. If that scan had read this record before the announcement, the announcement would have
+///    acquired what the scan released, and the thread would have read at least p + 1. So the scan reads the record
+///    after the announcement, finds p and does not advance the epoch.
 /// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads an epoch of at least p +
 ///    2, the removal happened before: the removing thread left its record or announced again (release), the scan saw
 ///    this (acquire), the new epoch was stored after the scan (release), and it was read with acquire.
 /// 3. A node with tag t is freed when the epoch is at least t + 2, that is after a scan of all records in epoch t + 1 =
 ///    p + 2. Consider any operation of another thread, and this scan's access to its record. Both are read-modify-write
 ///    operations on one variable, so one of them comes first.
-///    a. The announcement came first. Then the scan saw it. Either the operation had announced p + 2, so that by 2 it
-///       began after the removal. Or it had left the record, so that its reads happened before the node was freed.
-///    b. The scan came first. Then the announcement read the value that the scan wrote, or a later one. A later value
-///       was written by another scan, which continues the release sequence, or by a thread that left the record, whose
-///       announcement is in the same case as this one or was of p + 2. In each case the removal happened before the
-///       loads of the operation, so that it does not find the node when it starts from the roots of the set.
+///    a. The announcement came first. Then the scan saw it. If the operation had announced p + 2, it began after the
+///       removal, by 2. Otherwise the operation had left the record, and its reads happened before the node was freed.
+///    b. The scan came first. Then the announcement read the value that the scan wrote, or a later value. A later value
+///       comes from another scan, which continues the release sequence, or from a thread that left the record. That
+///       thread had announced p + 2, or its announcement also came after the scan, so that the same argument applies
+///       to it. In each case the removal happened before the loads of the operation. The operation therefore does not
+///       find the node when it starts from the roots of the set.
 template <class Policy = set_policy>
 struct basic_epoch {
   using policy = Policy;
@@ -86,17 +87,18 @@ class basic_epoch<Policy>::domain {
     typename Policy::template atomic<std::size_t> garbage{0};  ///< also read by other threads
   };
   static constexpr unsigned retired_between_looks = Policy::retired_between_looks;
-  /// More nodes than a record in use accumulates.
+  /// A record in use accumulates fewer nodes than this.
   static constexpr std::size_t much = std::size_t{8} * retired_between_looks;
 
   static void add_garbage(record& own, std::size_t change) noexcept {
-    // relaxed and no exchange: one thread at a time writes it, and other threads read an approximate value.
+    // relaxed and no atomic addition: one thread at a time writes the number, and other threads need only an
+    // approximate value.
     own.garbage.store(own.garbage.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
   }
 
   void free_all(record& own, bag& waiting) noexcept {
     sets_detail::reclaimable* node = waiting.first;
-    waiting.first = nullptr;  // before the loop, because the destructor of a key may use the set
+    waiting.first = nullptr;  // cleared before the loop, because the destructor of a key may use the set
     std::size_t freed = 0;
     for (; node != nullptr; ++freed) {
       sets_detail::reclaimable* next = node->next_retired;
@@ -124,7 +126,7 @@ class basic_epoch<Policy>::domain {
     const std::uint64_t tag = announced + 1;
     bag& waiting = own.bags[tag % 3];
     if (waiting.tag != tag) {
-      free_all(own, waiting);  // its tag is at most tag - 3 = announced - 2, and the epoch is at least `announced`
+      free_all(own, waiting);  // the old tag is at most tag - 3 = announced - 2, and the epoch is at least `announced`
       waiting.tag = tag;
     }
     node->next_retired = waiting.first;

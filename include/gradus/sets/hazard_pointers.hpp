@@ -94,7 +94,8 @@ class basic_hazard_pointers<Policy>::domain {
     free_unseen_of_another(own);
   }
 
-  /// Frees nodes in one other record, in turn, if no thread holds it. Its thread may have ended.
+  /// Frees nodes in another record, whose thread may have ended, if no thread holds that record. Visits the records in
+  /// turn.
   void free_unseen_of_another(record& own) noexcept {
     unsigned place = 0;
     const bool is_past_all = records_.all_of([&](record& one) {
@@ -137,8 +138,8 @@ class basic_hazard_pointers<Policy>::domain {
     records_.all_of([&](record& one) {
       all += slots;
       for (const auto& hazard : one.hazards)
-        // seq_cst: see the head of this file. Also acquires the thread's reads of the node whose hazard it has
-        // replaced.
+        // seq_cst: see the head of this file. Also acquires earlier reads of nodes by a thread that has replaced its
+        // hazard.
         if (const sets_detail::word address = hazard.load(std::memory_order_seq_cst); address != 0)
           found[count++] = address;
       if (count + slots > std::size(found)) sift();
@@ -175,7 +176,7 @@ class basic_hazard_pointers<Policy>::guard {
   /// node to which it links.
   template <class Link>
   sets_detail::word protect(unsigned slot, const Link& link, std::memory_order /*order*/) noexcept {
-    // relaxed: it is read again below.
+    // relaxed: the link is read again below.
     for (sets_detail::word seen = link.load(std::memory_order_relaxed);;) {
       if (sets_detail::is_marked(seen)) return link.load(std::memory_order_seq_cst);
       record_.hazards[slot].store(seen, std::memory_order_seq_cst);

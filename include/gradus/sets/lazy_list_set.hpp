@@ -72,7 +72,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     }
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -100,7 +100,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// Returns the last link whose key precedes, and the node behind it. Either may be removed concurrently.
+  /// Returns the last link whose key satisfies `precedes`, and the node behind it. Either may be removed
+  /// concurrently.
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
@@ -121,8 +122,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return at.here != nullptr && !compare_(key, at.here->key);
   }
   static bool is_removed(const node& here) { return sets_detail::is_marked(here.next.load(seq_cst)); }
-  /// Returns true if the first node is in the list and points to the second; otherwise it would be marked or point
-  /// elsewhere. Precondition: the first node is locked. relaxed: changes happen under this lock.
+  /// Returns true if the first node is in the list and points to the second node. A removed node would be marked.
+  /// Precondition: the first node is locked. relaxed: the node changes only under its lock.
   static bool are_neighbours(const window& at) {
     return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
   }
@@ -133,11 +134,11 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     for (;;) {
       const window at = find(hold, less_than(key));
       if (is_at(at, key) && !is_removed(*at.here)) return false;
-      // One lock suffices: no thread marks the node behind `before` without this lock.
+      // One lock suffices: no thread marks `here` without the lock of `before`.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
       node* made = nodes_.make(std::forward<Argument>(key));
-      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread knows it
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread can reach it yet
       // From here on the set contains the key.
       at.before->next.store(sets_detail::word_of(made), seq_cst);
       count_.add(1);

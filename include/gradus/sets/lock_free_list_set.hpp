@@ -66,7 +66,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     }
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -105,8 +105,9 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     return true;
   }
 
-  /// Returns the last link whose key precedes, and the node behind it, which was unmarked when it was read. Unlinks
-  /// marked nodes on the way. Returns nullopt if another thread removed the current node or changed its link.
+  /// Returns the last link whose key satisfies `precedes`, and the node behind it, which was unmarked when it was
+  /// read. Unlinks marked nodes on the way. Returns nullopt if another thread removed the current node or changed its
+  /// link.
   template <class Precedes>
   std::optional<window> try_find(guard& hold, const Precedes& precedes, unsigned slot) const {
     for (link* before = &head_;;) {
@@ -144,7 +145,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     made.hold(nodes_.make(std::forward<Argument>(key)));
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
-      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread knows it
+      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread can reach it yet
       // From here on the set contains the key.
       if (at.before->next.compare_exchange_strong(next, sets_detail::word_of(made.get()), seq_cst,
                                                   std::memory_order_relaxed))

@@ -68,7 +68,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     }
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -99,7 +99,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// Returns the last link whose key precedes, and the node behind it.
+  /// Returns the last link whose key satisfies `precedes`, and the node behind it.
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
@@ -161,7 +161,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return between_neighbours(hold, key, [&](const window& at) {
       if (is_at(at, key)) return false;
       node* made = nodes_.make(std::forward<Argument>(key));
-      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread knows it
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // no other thread can reach it yet
       at.before->next.store(sets_detail::word_of(made), release);
       count_.add(1);
       return true;

@@ -96,8 +96,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere;
-  /// counts the average number of links.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
+  /// The bytes are an estimate from the average number of links.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * (sizeof(node) + 2 * sizeof(link)); }
 
@@ -189,9 +189,9 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     return true;
   }
 
-  /// Returns, on one level, the links of the last node whose key precedes, and the node behind it, which was unmarked
-  /// when it was read. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link
-  /// changed.
+  /// Returns, on one level, the links of the last node whose key satisfies `precedes`, and the node behind it, which
+  /// was unmarked when it was read. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or
+  /// its link changed.
   template <class Precedes>
   std::optional<window> try_find(guard& hold, const Precedes& precedes, unsigned slot, unsigned level) const {
     link* before = head_.links;
@@ -209,7 +209,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
           }
           if (precedes(here->key)) {
             before = here->links();
-            slot ^= 1;  // the current node keeps its slot, also while descending
+            slot ^= 1;  // the current node keeps its slot, also on lower levels
             continue;
           }
         }
@@ -241,7 +241,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     node& made = *holder;
     for (;;) {
       word next = sets_detail::word_of(at.here);
-      made.links()[0].store(next, std::memory_order_relaxed);  // no other thread knows it
+      made.links()[0].store(next, std::memory_order_relaxed);  // no other thread can reach it yet
       // From here on the set contains the key.
       if (at.before[0].compare_exchange_strong(next, sets_detail::word_of(&made), seq_cst, std::memory_order_relaxed))
         break;
@@ -274,7 +274,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
       const window at = find(hold, less_than(made.key), 0, level);
       word own = made.links()[level].load(seq_cst);
       const word next = sets_detail::word_of(at.here);
-      // Other threads only change it by marking it.
+      // Other threads change this link only by marking it.
       if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
       made.holds.fetch_add(1, std::memory_order_relaxed);  // before another thread can unlink the node
       word expected = next;

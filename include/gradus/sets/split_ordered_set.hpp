@@ -86,7 +86,7 @@ class split_ordered_set
       if (place* doors = segments_[segment].load(relaxed)) free_doors(doors, doors_of(segment));
   }
 
-  /// Returns the number (bytes) of removed nodes that are not yet freed. Excludes memory that keys own elsewhere.
+  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -214,7 +214,7 @@ class split_ordered_set
     unsigned keys_seen;  ///< number of keys on the way
   };
   static constexpr auto never_equal = [](const Key&) { return false; };
-  /// A longer traversal checks whether there are too few buckets.
+  /// A traversal past more keys checks whether there are too few buckets.
   static constexpr unsigned many_keys = 3;
 
   template <class Other>
@@ -253,7 +253,8 @@ class split_ordered_set
                      : window{before, here, false, here, slot, keys_seen};
       };
       if (here == nullptr) return ends();
-      // relaxed: the load of the link has acquired everything that is constant; only a door may change (to open).
+      // relaxed: the load of the link has acquired all constant orders; only the order of a door may change (when it
+      // opens).
       const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
       if (is_key(order_here)) {
         node* key_here = static_cast<node*>(here);
@@ -266,7 +267,7 @@ class split_ordered_set
           if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
           if (!first) {
             first = window{before, here, false, nullptr, slot, keys_seen};
-            slot ^= 2;  // each of the two keeps its slots
+            slot ^= 2;  // the first key and the current element then keep their slots
           }
         }
         ++keys_seen;
@@ -297,7 +298,7 @@ class split_ordered_set
     made.get()->order.store(order, std::memory_order_relaxed);
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
-      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread knows it
+      made.get()->next.store(next, std::memory_order_relaxed);  // no other thread can reach it yet
       // From here on the set contains the key.
       if (at.before->next.compare_exchange_strong(next, sets_detail::word_of<place>(made.get()), seq_cst,
                                                   std::memory_order_relaxed))

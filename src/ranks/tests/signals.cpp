@@ -1,5 +1,5 @@
-// Preloaded library (LD_PRELOAD) that sends signals, which could arrive at any time, at specific moments. The
-// environment variable GRADUS_TEST_SIGNALS selects one:
+// A preloaded library (LD_PRELOAD) that sends a signal at a specific moment. Otherwise the signal could arrive at any
+// time. The environment variable GRADUS_TEST_SIGNALS selects the signal:
 //
 //   start   SIGTERM to all processes while MPI starts
 //   end     SIGSTOP to rank 1 when MPI has finished there
@@ -23,7 +23,7 @@ bool is(const char* variable, const std::string& value) {
 extern "C" int MPI_Init_thread(int* argument_count, char*** arguments, int required, int* provided) {
   const int code = PMPI_Init_thread(argument_count, arguments, required, provided);
   if (is("GRADUS_TEST_SIGNALS", "start")) {
-    ::kill(::getpid(), SIGTERM);  // whichever thread receives it
+    ::kill(::getpid(), SIGTERM);  // any thread may receive it
     ::usleep(300000);
   }
   return code;
@@ -33,7 +33,7 @@ extern "C" int MPI_Finalize() {
   const int code = PMPI_Finalize();
   if (is("GRADUS_TEST_SIGNALS", "end") && is("OMPI_COMM_WORLD_RANK", "1")) {
     ::kill(::getpid(), SIGSTOP);
-    ::usleep(300000);  // a process whose time limit expires can report it now
+    ::usleep(300000);  // gives other processes time to report that their time limit has expired
   }
   return code;
 }

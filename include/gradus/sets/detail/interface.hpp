@@ -19,8 +19,8 @@ concept transparent = requires {
 template <class Other, class Key>
 concept other_key = !std::is_same_v<Other, Key> && !(std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>);
 
-/// Numbers of another type are not compared directly, because -1 would be converted to the largest value of an unsigned
-/// type.
+/// Numbers of another type are converted to keys before they are compared. A direct comparison would convert -1 to the
+/// largest value of an unsigned type.
 template <class Other, class Key>
 concept other_number = !std::is_same_v<Other, Key> && std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>;
 
@@ -42,7 +42,7 @@ constexpr std::optional<Key> equal_key(Other number) {
   }
   const Key key = static_cast<Key>(number);
   if constexpr (from::is_integer && !to::is_integer) {
-    if (key >= beyond(Key{}, Other{})) return {};  // rounded up
+    if (key >= beyond(Key{}, Other{})) return {};  // the conversion to a key has rounded up
   }
   const bool same = static_cast<Other>(key) == number && (key < Key{}) == (number < Other{});
   return same ? std::optional<Key>(key) : std::nullopt;

@@ -23,24 +23,24 @@ class list_cursor {
   bool is_at_end() const { return here_ == nullptr; }
 
  private:
-  // seq_cst: the loop does not return a key that was removed before it got here; see the sets.
+  // seq_cst: a loop must not return a key that was removed before the loop reached it. See the heads of the sets.
   template <class Link>
   void go_on_from(const Link& link) {
-    node* const old = here_;  // null at the beginning; protected by its slot
+    node* const old = here_;  // null at the beginning; still protected by its slot
     const unsigned old_slot = slot_;
     slot_ ^= 1;
     for (word next = hold_.protect(slot_, link, std::memory_order_seq_cst);;) {
       if (walks_past_removed || !is_marked(next)) {
         here_ = Set::node_at(next);
       } else {
-        here_ = old;  // still protected if the comparison throws
+        here_ = old;  // if the comparison below throws, the cursor keeps its protected node
         slot_ = old_slot;
         here_ = first_after(old, old_slot < 2 ? 2 : 0);
       }
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))
-        return;  // otherwise here_ was removed: continue from it or, if that is not allowed, from `old`
+        return;  // otherwise here_ was removed: continues from here_ or, if that is not allowed, from `old`
     }
   }
 

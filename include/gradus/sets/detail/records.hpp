@@ -55,8 +55,8 @@ class record_list {
     block* at = &first_;
     for (unsigned before = place / records_of_block; before > 0; --before) at = &after(*at);
     if (Record& own = at->records[place % records_of_block]; try_take(own, busy)) return own;
-    // The preferred record is in use: by an unfinished operation of this thread (a loop over the set, or a function
-    // passed to visit()), or by a thread with the same number.
+    // The preferred record is in use, either by an unfinished operation of this thread (a loop over the set, or a
+    // function passed to visit()) or by a thread with the same number.
     for (at = &first_;; at = &after(*at))
       for (Record& any : at->records)
         if (try_take(any, busy)) return any;
@@ -71,7 +71,8 @@ class record_list {
            record.state.compare_exchange_strong(idle, busy, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
-  /// release: the next owner, and every thread that sees the record free, also sees the work of this operation.
+  /// Frees the record. release: the next owner, and every thread that sees the record free, also sees the work of this
+  /// operation.
   static void leave(Record& record) noexcept { record.state.store(0, std::memory_order_release); }
 
   /// Calls function(record) for each record until it returns false. If the loop misses a record that is added
