@@ -29,7 +29,7 @@ struct TransformCall : ModelCall<T> {
   MatrixView<T> distances;
 };
 
-/// Returns the bytes in host memory in addition to the result.
+/// Returns the bytes in host memory except the result.
 template <class T>
 std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execution) {
   const MatrixView<const T>& points = call.points;
@@ -61,7 +61,7 @@ JobPlan<T> check(const TransformCall<T>& call) {
   return place(call, {{call.distances.place(), "distances"}}, RunsVariant::no);
 }
 
-/// Chooses no variant: the point source computes the distances.
+/// Chooses the device and the number of threads. The point source computes the distances, so no variant is chosen.
 template <class T>
 void choose(const TransformCall<T>& /*call*/, JobPlan<T>& plan) {
   plan.stays_on_gpu = plan.here.device == Device::gpu;

@@ -6,7 +6,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one thread per element, grid-stride loop over the elements.
+// Transposes rows into columns. Launch shape: one thread per element, grid-stride loop over the elements.
 template <class T>
 __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -16,7 +16,7 @@ __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n
 
 constexpr int inertia_threads = 256;
 
-// Each block writes the sum of its points, added in an order that is the same in every run.
+// Each block stores the sum of its points. The order of additions is the same in every run.
 // Launch shape: blocks of inertia_threads, grid-stride loop over the points.
 template <class T>
 __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
@@ -43,7 +43,7 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
 }
 
-/// Returns true if kernels may read the rows in 16-byte units, the last of which may extend past the last element.
+/// Returns true if kernels may read the rows in 16-byte units. The last unit may extend past the last element.
 template <class T>
 bool readable_by_quads(const GpuPoints<T>& points) {
   const MatrixView<const T> rows = points.rows();
