@@ -305,13 +305,13 @@ void add_many_clusters(std::vector<Case>& list) {
     for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
     return data;
   });
-  add("outlier_value",
-      [](auto seed) {  // outliers: a coordinate of an initial centroid, and one of a point that stays an outlier
-        CaseData data = plain(uniform(500, 24, seed), 80);
-        data.points(5, 3) = 1e9;
-        data.points(300, 4) = -1e5;
-        return data;
-      });
+  // The outliers are a coordinate of an initial centroid, and one of a point that stays far from all centroids.
+  add("outlier_value", [](auto seed) {
+    CaseData data = plain(uniform(500, 24, seed), 80);
+    data.points(5, 3) = 1e9;
+    data.points(300, 4) = -1e5;
+    return data;
+  });
   add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step of the other half
     CaseData data = plain(uniform(600, 20, seed), 70, 30);
     for (std::int64_t row = 0; row < 600; row += 2)

@@ -102,8 +102,7 @@ class Oracle {
         });
       const std::vector<std::int64_t> counts = members;
       const auto occupied = k_ - std::count(counts.begin(), counts.end(), 0);
-      std::int64_t left =
-          problem_.different_points - occupied;  // number of different points that are not a centroid yet
+      std::int64_t left = problem_.different_points - occupied;  // different points that are not a centroid yet
       std::size_t next = 0;
       for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
         if (counts[at(cluster)] > 0) continue;

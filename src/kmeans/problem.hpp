@@ -100,10 +100,9 @@ struct Problem {
   Metric metric = Metric::euclidean;
   /// The place of `points`, and their position among the rows of all ranks. Null if no variant runs the problem.
   const PointSource<T>* source = nullptr;
-  std::int32_t* labels_on_gpu =
-      nullptr;  ///< destination of the labels on the GPU, for engines that can write it; may be null
-  std::shared_ptr<ByteRows<T>> bytes;              ///< byte copy of the points, if seeding made one
-  bool may_copy = true;                            ///< true if memory suffices for RowFacts::copy_bytes
+  std::int32_t* labels_on_gpu = nullptr;  ///< receives the labels on the GPU if the engine can write them; may be null
+  std::shared_ptr<ByteRows<T>> bytes;     ///< byte copy of the points, if seeding made one
+  bool may_copy = true;                   ///< true if memory suffices for RowFacts::copy_bytes
   core::ExactAccumulator* rank_inertia = nullptr;  ///< receives this rank's inertia from finish()
   Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< the state from which the fit resumes; null: start at the beginning

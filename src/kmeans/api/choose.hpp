@@ -18,8 +18,8 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
 /// on the GPU, on a copy of the points.
 bool stays_on_gpu(const Variant& variant, const Execution& execution);
 
-inline constexpr double endless =
-    std::numeric_limits<double>::infinity();  ///< a time in nanoseconds so long that all threads are used
+/// A time in nanoseconds so long that all threads are used.
+inline constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// Sets the number of threads. If the caller left it open and the result's bits do not depend on it, a small job gets
 /// only as many threads as speed it up.

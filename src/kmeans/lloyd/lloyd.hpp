@@ -324,8 +324,8 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>)
-      return;  // the engine writes all labels when the driver asks for them
+    // These engines write all labels when the driver asks for them.
+    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>) return;
     const std::int64_t stretch = core::chunk_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
@@ -564,8 +564,8 @@ class Lloyd {
     // exact ties, and a scan can show that the sums lost nothing, which settles them. So the scan is made once the
     // accumulated cost of the exact computations exceeds its cost. Ranks share the scan and the sums of doubtful means,
     // but each rank computes all of these means.
-    constexpr double of_mean = 4000;  // of_mean and of_value are costs in scanned values: per exact mean of a column,
-                                      // and per value in the mean
+    // Costs in scanned values: per exact mean of a column, and per value in the mean.
+    constexpr double of_mean = 4000;
     constexpr double of_value = 16;
     const double ranks = problem_.ranks().size();
     for (const DoubtfulMean& mean : doubtful)

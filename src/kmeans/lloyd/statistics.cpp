@@ -253,12 +253,11 @@ class ColumnTotals {
 
   const std::vector<core::TotalGrid>& grids_;
   std::int64_t rows_together_;
-  std::vector<double> to_high_, exact_from_;  ///< per lane
-  std::vector<std::uint64_t> limbs_;          ///< raw: high, then middle, then low limbs
-  std::vector<std::unique_ptr<core::ExactAccumulator>>
-      small_;                ///< sums of the values that are too small for the limbs; rarely any
-  std::uint64_t steps_ = 0;  ///< number of combined rows added
-  std::uint64_t rest_ = 0;   ///< number of single rows added to the first lanes
+  std::vector<double> to_high_, exact_from_;                    ///< per lane
+  std::vector<std::uint64_t> limbs_;                            ///< raw: high, then middle, then low limbs
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< sums of values too small for the limbs; rarely any
+  std::uint64_t steps_ = 0;                                     ///< number of combined rows added
+  std::uint64_t rest_ = 0;                                      ///< number of single rows added to the first lanes
 };
 
 constexpr std::int64_t variance_columns = 2048;  // columns summed together
@@ -422,8 +421,8 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
     source.visit(std::ref(see));
     return static_cast<double>(seen.size());
   });
-  if (greatest >= static_cast<double>(most))
-    return most;  // one rank has found enough, as all ranks do with ordinary data
+  // With ordinary data, every rank finds enough different rows.
+  if (greatest >= static_cast<double>(most)) return most;
   // Merge the different rows of the ranks, one rank after another.
   std::unordered_set<std::string> all;
   for (int rank = 0; rank < ranks.size() && std::ssize(all) < most; ++rank) {

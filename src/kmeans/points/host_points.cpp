@@ -115,9 +115,9 @@ class DistanceTiles {
           for (std::int64_t row = first; row < first + count; ++row, ++next)
             distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
-      const std::int64_t finished =
-          done_.fetch_add(count, std::memory_order_relaxed) + count;  // relaxed: only progress reports use the number
-      if (part == 0 && limiter.ready()) progress_(finished);          // part 0 runs on the calling thread
+      // relaxed: only progress reports use the number
+      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;
+      if (part == 0 && limiter.ready()) progress_(finished);  // part 0 runs on the calling thread
     }
   }
 

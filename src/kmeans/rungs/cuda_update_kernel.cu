@@ -2,9 +2,9 @@
 //
 // What changes from `cuda_unrolled`: the labels stay on the GPU. A second kernel, again with one thread per point, adds
 // the point's coordinates to the sums of its cluster in GPU memory. Thousands of threads add to the same few numbers,
-// so each addition is atomic. The GPU performs atomic additions of doubles in its second-level cache and serialises
-// those at the same address. Only the sums travel to the CPU: k (d + 2) numbers replace n labels and a pass over all
-// points. The CPU divides and sends the centroids back.
+// so each addition is atomic. The GPU performs atomic additions of doubles in its second-level cache, one after another
+// if they have the same address. Only the sums travel to the CPU: k (d + 2) numbers replace n labels and a pass over
+// all points. The CPU divides and sends the centroids back.
 //
 // Bytes per iteration: two reads of the points from GPU memory; 4 n written and 4 n read for the labels; 8 k (d + 2)
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which queue at k (d + 2) addresses if there are
@@ -102,7 +102,7 @@ class UpdateKernelEngine {
     core::PhaseTimer timer(phases, "to_host");
     changed_.copy_to_host(&changed, 1, stream);
     sums_.fetch();
-    // The driver reads the labels only to move a point into an empty cluster.
+    // The driver reads labels only to move a point to an empty cluster.
     if (sums_.any_empty()) fetch_labels(labels);
     return {static_cast<std::int64_t>(changed)};
   }
@@ -118,7 +118,8 @@ class UpdateKernelEngine {
   static double rechecked() { return 0; }
 
  private:
-  static constexpr double additions_of_the_first_launch = 0x1p28;  // small, because all may hit the same few addresses
+  // Small, because all additions may use the same few addresses.
+  static constexpr double additions_of_the_first_launch = 0x1p28;
 
   void fetch_labels(std::int32_t* labels) {
     cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());
