@@ -6,7 +6,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Transposes rows into columns. Launch shape: one thread per element, grid-stride loop over the elements.
+// Transposes rows into columns.
+// Launch shape: one thread per element, grid-stride loop over the elements.
 template <class T>
 __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;

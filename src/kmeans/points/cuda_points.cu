@@ -19,7 +19,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Sums the columns. `too_small` receives the number of values that are too small for the limbs.
+/// Sums the columns. `too_small` receives the number of values that the limbs do not hold.
 template <class T>
 __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
   core::TotalLimbs limbs;

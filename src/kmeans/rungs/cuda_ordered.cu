@@ -23,7 +23,8 @@
 // Bytes per iteration: the boxes and states of the tiles (a fiftieth of the points' bytes), and the points and labels
 // of open tiles. The open tiles are proportional to the length (area, volume) of the boundaries between clusters, times
 // the width of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs about as much as thirty iterations
-// that read all points, and needs a second copy of them. Limits: at most four columns; fewer than 65,534 clusters.
+// that read all points, and needs a second copy of them.
+// Limits: at most four columns; fewer than 65,534 clusters.
 // Source: space-filling curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg
 // and Moore, "Accelerating exact k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/gpu/support.hpp"
@@ -377,7 +378,8 @@ struct TileWalk {
 
 // ------------------------------------------------------------------------------------------------ the tiles
 
-// Copies the points in their new order. Launch: one thread per point.
+// Copies the points in their new order.
+// Launch: one thread per point.
 template <class T, int Columns>
 __global__ void gather_rows(const T* rows, const T* weights, const unsigned int* order, std::int64_t n, T* ordered,
                             T* ordered_weights) {

@@ -16,7 +16,7 @@
 // * Float copy. If GPU memory allows, rows of more than four doubles are stored a second time, shifted, scaled and
 //   rounded to float. This halves the bytes and removes the conversion from the loop. The doubles are read only for
 //   points that are doubtful or move.
-// * Doubt. A point with another count is doubtful, and its warp queues it. When the queue has 32 points, every lane
+// * Doubt. A point whose count is not 1 is doubtful, and its warp queues it. When the queue has 32 points, every lane
 //   processes one of them. A float search finds all clusters within the bound of the best score. If there are several,
 //   the canonical chain in double decides among them.
 // * Sums. Sums are integers (core/exact_sum.hpp), so only points that change cluster touch them. Such a point is

@@ -365,8 +365,8 @@ class TensorEngine final : public RankPasses<T> {
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    // Smaller data would have squares that underflow in the canonical chain. They stay below the constant of
-    // tensor_bound().
+    // The squares of smaller data underflow in the canonical chain. The limited scale keeps the scores of such data
+    // below the constant of tensor_bound().
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};

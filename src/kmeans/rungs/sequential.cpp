@@ -4,8 +4,9 @@
 //
 // Work per iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, and k d divisions. Memory
 // traffic: n d elements; the centroids stay in cache. The variant uses one core and no vector instructions across
-// points. It is the baseline of all speed-ups. Limits: none. Source: S. Lloyd, "Least squares quantization in PCM",
-// IEEE Trans. Inf. Theory 28 (1982).
+// points. It is the baseline of all speed-ups.
+// Limits: none.
+// Source: S. Lloyd, "Least squares quantization in PCM", IEEE Trans. Inf. Theory 28 (1982).
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 

@@ -38,9 +38,9 @@
 //
 // Work per iteration: n operations if all bounds hold, at most n k d multiply-adds; floors as in simd_large_dim.
 // Memory: 4 (groups + 1) bytes per point from the first pass with bounds, at most the larger of 8 and a quarter of the
-// point's own bytes; d + 20 bytes per point for the copy, or twice that if rows may have a second byte. Sources: C.
-// Elkan (2003) and G. Hamerly (2010) for the bounds; Y. Ding et al., "Yinyang k-means" (2015), for the groups, which
-// here are the panels of the filter.
+// point's own bytes; d + 20 bytes per point for the copy, or twice that if rows may have a second byte.
+// Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds; Y. Ding et al., "Yinyang k-means" (2015), for the
+// groups, which here are the panels of the filter.
 #include "kmeans/rungs/simd_bounds.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -36,9 +36,9 @@
 // Work per iteration: n k d multiply-adds and one read of the points. Floor: the multiply-adds divided by the rate of
 // the instruction. A 512-bit instruction does 64 multiply-adds of 8 bits or 32 of 16 bits. With two instructions per
 // cycle, a core does 128 or 64 multiply-adds per cycle (float: 32). At 128 dimensions and 1024 clusters the product
-// takes most of the time; candidates, quantizing and sums take at most a tenth each. Limits: none on x86-64; on other
-// CPUs the compiler generates the integer product. Source: K. Goto and R. van de Geijn, "Anatomy of high-performance
-// matrix multiplication" (2008), for the panels.
+// takes most of the time; candidates, quantizing and sums take at most a tenth each.
+// Limits: none on x86-64; on other CPUs the compiler generates the integer product.
+// Source: K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), for the panels.
 #include "kmeans/rungs/simd_large_dim.hpp"
 
 #include "kmeans/problem.hpp"

@@ -116,7 +116,7 @@ class PinningObserver : public tbb::task_scheduler_observer {
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
-    // OneTBB's threads are additional to the driver's OpenMP threads.
+    // The threads of oneTBB are additional to the driver's OpenMP threads.
     if (threads > 1 && core::count_startable(threads) < threads)
       throw Error("the system does not let this process start " + std::to_string(threads) +
                   " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
