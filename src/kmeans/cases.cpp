@@ -279,7 +279,7 @@ void add_many_clusters(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // Sizes around the widths of panels, which are multiples of 16, 32 and 64 clusters and of 2, 4, 8 and 16 dimensions.
+  // Sizes around the widths of panels, which have 16, 32 or 64 clusters and 2, 4, 8 or 16 dimensions.
   add("65x17", [](auto seed) { return plain(uniform(300, 17, seed), 65); });
   add("129x33", [](auto seed) { return plain(uniform(350, 33, seed), 129); });
   add("100x66", [](auto seed) { return plain(uniform(301, 66, seed), 100); });
@@ -305,7 +305,7 @@ void add_many_clusters(std::vector<Case>& list) {
     for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
     return data;
   });
-  // The outliers are a coordinate of an initial centroid, and one of a point that stays far from all centroids.
+  // The outliers are a coordinate of an initial centroid, and one of a point that stays an outlier.
   add("outlier_value", [](auto seed) {
     CaseData data = plain(uniform(500, 24, seed), 80);
     data.points(5, 3) = 1e9;

@@ -27,8 +27,9 @@ struct JobPlace {
 };
 
 /// Returns the place of the job on this rank, with the ranks' stop token. Throws UsageError unless all ranks have the
-/// same `call` and the same number of columns. Throws UnsupportedError if rows are on a GPU, if the requested variant
-/// does not run on ranks, or if a call that uses no variant requests a GPU. Throws InputError if no rank has a row.
+/// same `call` and the same number of columns. Throws UnsupportedError if an array is on a GPU, if the requested
+/// variant does not run on ranks, or if a call that uses no variant requests a GPU. Throws InputError if no rank has a
+/// row.
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);

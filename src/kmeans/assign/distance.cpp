@@ -142,8 +142,8 @@ HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T**
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Prefetches the coordinates [first_dim, end_dim) of a group. They are pieces of separate rows, which the hardware does
-// not predict.
+// Prefetches the coordinates [first_dim, end_dim) of a group. These coordinates are in separate rows, whose addresses
+// the hardware does not predict.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
                          std::int64_t end_dim) {

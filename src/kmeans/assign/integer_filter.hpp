@@ -46,7 +46,7 @@ struct FilterView {
   bool dot_instructions;            ///< true if the machine has dot-product instructions
   const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null if there is no 8-bit level
   double byte_steps;                ///< quantization steps for a scaled length of 1
-  double byte_largest_norm;         ///< like largest_norm and largest_error, for 8 bits
+  double byte_largest_norm;         ///< like largest_norm and (next member) largest_error, for 8 bits
   double byte_largest_error;
 };
 

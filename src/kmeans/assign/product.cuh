@@ -147,8 +147,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two 16-byte units. The units are permuted by an exclusive or, so stepping to other units is
-      // one too.
+      // Sixteen columns are two 16-byte units. Units are permuted by an exclusive or of their numbers, so an exclusive
+      // or of the address leads to the next columns.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);

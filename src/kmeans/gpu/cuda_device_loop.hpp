@@ -45,7 +45,7 @@ template <class T>
 void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64_t end);
 
 /// Updates the centroids, records the iteration, and decides whether the loop continues. If the loop continues, the
-/// sums are set to zero for the next iteration; if it ends, they are kept. Does nothing after the loop has ended.
+/// sums are set to zero for the next iteration; if it ends, the sums are kept. Does nothing after the loop has ended.
 template <class T>
 void launch_update(LoopMemory<T>& memory);
 

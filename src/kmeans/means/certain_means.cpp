@@ -38,9 +38,9 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   const auto value = hn::ConvertTo(lanes, integers);
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
-  // There is no conversion instruction for this type. So the upper and the lower half of the integer become the low
-  // bits of doubles with the values 2^84 + 2^63 + upper 2^32 and 2^52 + lower. Both differences are exact, and so is
-  // the error of their sum (Dekker).
+  // This target has no instruction that converts 64-bit integers. So the upper and the lower half of the integer become
+  // the low bits of doubles with the values 2^84 + 2^63 + upper 2^32 and 2^52 + lower. Both differences are exact, and
+  // so is the error of their sum (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));

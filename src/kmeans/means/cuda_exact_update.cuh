@@ -102,7 +102,7 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
 inline constexpr int counted_in_shared = 8192;
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-inline constexpr int run_entries = 128;  ///< maximum number of entries per warp; with few entries a quarter of it
+inline constexpr int run_entries = 128;  ///< maximum number of entries per warp; at least a quarter of it is used
 inline constexpr int add_threads = 256;
 inline constexpr int lane_columns = 4;  ///< columns per lane: a warp adds up 128 columns at once
 
