@@ -22,7 +22,7 @@ struct CaseData : KMeansOptions {
   double float_scale = 1;
   double float_weight_scale = 1;
   std::vector<std::int64_t> first_rows;  ///< rows that are the initial centroids; empty: the first k
-  std::int64_t padding = 0;              ///< elements between rows
+  std::int64_t padding = 0;              ///< number of elements between rows
   /// True if textbook arithmetic should agree with the oracle, because neither ties nor cancellation affect the result.
   bool well_conditioned = true;
 };
@@ -58,7 +58,7 @@ class PreparedCase {
   const KMeansOptions& options() const { return options_; }
   const KMeansMemory<T>& memory() const { return memory_; }
   const KMeansResult<T>& truth() const;
-  /// Returns true if a variant with this contract promises anything for the case.
+  /// Returns true if a variant with this contract promises a property of its result for this case.
   bool promises(const core::Contract& contract) const {
     return contract != core::Contract::within || well_conditioned_;
   }

@@ -53,9 +53,9 @@ struct Shape {
 /// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Means depend only on the
 /// ratios of weights, and no product of scaled weights overflows.
 struct Statistics {
-  std::vector<double> lowest;  ///< per column, over points and initial centroids
+  std::vector<double> lowest;  ///< least value of each column, over points and initial centroids
   std::vector<double> highest;
-  std::vector<double> middle;       ///< rounded middle of lowest and highest
+  std::vector<double> middle;       ///< rounded middle of `lowest` and `highest`
   std::vector<core::Grid> columns;  ///< grid of the values x, and of x times a scaled weight
   std::vector<double> to_high;      ///< Grid::to_high of each column, contiguous for vector instructions
   core::Grid weight;                ///< grid of scaled weights

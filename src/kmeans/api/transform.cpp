@@ -103,7 +103,7 @@ RunReport transform(const TransformCall<T>& call) {
   return report;
 }
 
-/// Computes the distances in new memory.
+/// Computes the distances into new memory.
 template <class T>
 Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
   Matrix<T> distances = call.ranks.agree([&] {
@@ -118,7 +118,7 @@ Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
   return distances;
 }
 
-/// Computes the distances with any model, standardizing or not.
+/// Computes the distances with any model, whether or not it standardizes.
 template <class T>
 RunReport transform_by_model(const TransformCall<T>& call) {
   if (call.model.standardization.empty()) return transform(call);

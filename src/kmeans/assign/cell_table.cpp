@@ -185,7 +185,7 @@ class CellTable::TileBuilder {
   std::int64_t keep(const Node& node, std::span<const std::int32_t> known, std::int32_t* kept) {
     double middle[D];
     double half[D];
-    double extent = 0;  // R
+    double extent = 0;  // R in the derivation above
     for (int axis = 0; axis < D; ++axis) {
       edges(axis, node.first[axis], node.size[axis], middle[axis], half[axis]);
       extent += half[axis] * half[axis];

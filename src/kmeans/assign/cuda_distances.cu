@@ -24,8 +24,8 @@ __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroid
   out[row] = squares;
 }
 
-constexpr int square_side = 64;   // points and centroids per block of find_distances
-constexpr int square_depth = 16;  // columns at a time
+constexpr int square_side = 64;   // number of points, and of centroids, per block of find_distances
+constexpr int square_depth = 16;  // number of columns that are processed at a time
 constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // limited by the height of a grid
 
 /// Computes the distances of kmeans_transform() by the canonical chain. Each thread handles four points and four
@@ -106,7 +106,7 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
   const std::int64_t at_once = std::clamp<std::int64_t>(stays ? in_time : std::min(in_time, most_elements / k), 1, n);
   cuda::DeviceBuffer<T> piece(stays ? 0 : at_once * k);
   for (std::int64_t first = 0; first < n; first += at_once) {
-    if (first > 0) stream.wait();  // earlier launches are done
+    if (first > 0) stream.wait();  // waits for earlier launches, so that stop requests take effect between launches
     core::honour_stop(job_->stop(), "stopped while the GPU was at work");
     progress(first);
     const std::int64_t count = std::min(at_once, n - first);

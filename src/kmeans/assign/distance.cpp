@@ -28,9 +28,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Lanes = hn::ScalableTag<double>;
 constexpr std::int64_t lanes = hn::MaxLanes(Lanes());
-constexpr std::int64_t group = 4 * lanes;    // number of points in a tile
-constexpr std::int64_t tile_dims = 64;       // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
-constexpr std::int64_t panel_dims = 1024;    // coordinates of the centroids converted to double at a time
+constexpr std::int64_t group = 4 * lanes;  // number of points in a tile
+constexpr std::int64_t tile_dims = 64;     // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
+// Number of coordinates of the centroids that are converted to double at a time.
+constexpr std::int64_t panel_dims = 1024;
 constexpr std::int64_t panel_values = 8192;  // 64 KiB of converted coordinates, in the L2 cache
 constexpr std::int64_t most_centroids = 16;
 

@@ -296,8 +296,8 @@ template <bool dot>
 
 // A sub-block of points, quantized relative to the middle of the centroids.
 struct QuantizedPoints {
-  double squared_norms[sub_block];      // of the scaled points, within square_rounding()
-  const std::int16_t* rows[sub_block];  // padded to a multiple of four
+  double squared_norms[sub_block];      // squared norms of the scaled points, accurate to square_rounding()
+  const std::int16_t* rows[sub_block];  // addresses of quantized points, padded to a multiple of four
   double steps;                         // quantization steps for a scaled length of 1
   double unit;                          // steps of a score for a scaled squared length of 1
   double error;                         // error bound of a score in its steps, without the error of the canonical chain

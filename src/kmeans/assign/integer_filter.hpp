@@ -55,7 +55,7 @@ struct FilterScratch {
   FilterScratch(std::int64_t clusters, std::int64_t dimensions);
 
   Buffer<float> tile;            ///< points of a sub-block relative to the middle, scaled
-  Buffer<std::int16_t> points;   ///< quantized tile
+  Buffer<std::int16_t> points;   ///< the points of the tile, quantized
   Buffer<std::int32_t> scores;   ///< points x clusters
   Buffer<std::int32_t> least;    ///< for each point and byte panel: least score of each lane
   Buffer<std::int32_t> offsets;  ///< per cluster: half the squared norm, in steps

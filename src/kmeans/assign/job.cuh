@@ -33,12 +33,13 @@ struct FilterJob {
   std::int32_t* moved_points;
   std::int32_t* moved_from;
   PassCounters* counters;
-  std::int32_t* doubtful;    ///< indices of points
-  float* reaches;            ///< upper bound of the scores of a doubtful point's candidates
-  float* limits;             ///< limit that the winner's score exceeds by at most its own bound
+  std::int32_t* doubtful;  ///< indices of points
+  float* reaches;          ///< upper bound of the scores of a doubtful point's candidates
+  /// The winner's score plus its bound; a cluster is excluded if its score minus its bound exceeds this.
+  float* limits;
   unsigned int* noted;       ///< number of candidates of each doubtful point
-  std::int32_t* candidates;  ///< candidate_room per doubtful point
-  unsigned int* crowded;     ///< indices into `doubtful`
+  std::int32_t* candidates;  ///< lists of candidate_room clusters, one per doubtful point
+  unsigned int* crowded;     ///< indices into `doubtful` of points with too many candidates
 };
 
 /// Reserves a list entry for each lane with `wanted` and returns it, by one atomic addition per warp. All lanes must

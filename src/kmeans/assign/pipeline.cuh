@@ -65,7 +65,8 @@ struct Pipeline {
     int counts[Pipeline::points];
     std::int32_t beginnings[point_slots];
   };
-  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;  ///< for alignment to 1024 bytes
+  /// 1024 more bytes, to align the memory to 1024 bytes.
+  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;
 };
 
 struct PipelineJob {

@@ -129,7 +129,7 @@ class SimdEngine {
             if (problem_.stop.stop_requested() || failure.happened()) break;
             const cpu::Range block{first, std::min(first + block_, piece.end)};
             own_rechecked += assign_block(block, labels, *worker, moved, own_changed);
-            if (problem_.stop.stop_requested()) break;  // this block may have no labels
+            if (problem_.stop.stop_requested()) break;  // after a stop request this block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
             const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();

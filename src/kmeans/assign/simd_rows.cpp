@@ -18,7 +18,7 @@ struct MovedRows {
   const T* rows;  // rows of a block
   std::int64_t stride;
   std::int64_t dimensions;
-  const std::int32_t* indices;  // points that move
+  const std::int32_t* indices;  // indices of the points that move
   std::int64_t count;
   const std::int32_t* before;  // labels of the block
   const std::int32_t* now;     // labels of the block
@@ -36,8 +36,8 @@ struct InertiaBlock {
   std::int64_t count;
   const T* centroids;
   const std::int32_t* labels;
-  const double* distances;  // of `count` points, or null
-  const T* weights;         // or null
+  const double* distances;  // one per point, or null
+  const T* weights;         // null if there are no weights
   double weight_scale;
   double to_high;
   double to_low;
@@ -47,7 +47,7 @@ struct InertiaBlock {
 
 struct InertiaLimbs {
   std::int64_t limbs[3];   // high, middle, low
-  std::int64_t too_small;  // number of such points
+  std::int64_t too_small;  // number of indices stored in `too_small`
 };
 
 }  // namespace gradus::kmeans_detail

@@ -9,8 +9,8 @@
 namespace gradus::kmeans_detail {
 
 /// The limits follow from 32-bit counts of threads (32 per cluster) and of elements in the rows of a tile.
-inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum
-inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum
+inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum number of columns
+inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum number of clusters
 
 inline constexpr int tensor_columns = 16;       ///< columns per matrix instruction; rows are padded to a multiple of it
 inline constexpr int tensor_chunk = 64;         ///< columns of a tile in shared memory: 128 bytes, all banks
@@ -24,8 +24,9 @@ inline constexpr int tensor_pipeline_columns = 128;
 
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
 
-inline constexpr int tensor_resident_stages = 3;  ///< tiles of clusters in flight, in addition to resident points
-inline constexpr int tensor_streamed_stages = 4;  ///< tiles of clusters in flight, each with twice as many points
+inline constexpr int tensor_resident_stages = 3;  ///< number of tiles of clusters in flight if points are resident
+/// Number of tiles of clusters in flight if points are streamed, each with twice as many points.
+inline constexpr int tensor_streamed_stages = 4;
 
 /// Returns the bytes of shared memory per block.
 constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {

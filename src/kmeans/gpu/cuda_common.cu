@@ -12,7 +12,7 @@ template <class T>
 __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * d; index += stride)
-    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write contiguously
+    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write adjacent elements
 }
 
 constexpr int inertia_threads = 256;

@@ -41,7 +41,7 @@ class CudaFit {
   int threads() const { return gpu_job_->threads(); }
   Layout layout() const { return layout_; }
   const T* points() const { return points_; }
-  const T* weights() const { return weights_; }  ///< null: all 1
+  const T* weights() const { return weights_; }  ///< null if all weights are 1
 
   /// Returns the multiply-adds per point of a pass without pruning, for Portions.
   double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }

@@ -17,12 +17,12 @@ struct LoopState {
   bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles it
   bool to_unit_length;
   // The iterations write the following members.
-  int steps;  ///< completed iterations
+  int steps;  ///< number of completed iterations
   bool finished;
   bool needs_frame;
   bool same_centroids;
-  unsigned long long changed;  ///< labels changed in the current pass
-  double inertia;              ///< of the current pass
+  unsigned long long changed;  ///< number of labels that the current pass changed
+  double inertia;              ///< the inertia of the current pass
 };
 
 struct LoopRecord {
@@ -56,7 +56,7 @@ struct LoopMemory {
         sums(the_job), centroids(the_job.problem().k() * the_job.problem().d()), next(centroids.size()),
         labels(the_job.problem().n()), state(1), records(loop_records),
         portions(the_job.problem().stop, operations_of_the_first_launch) {
-    labels.fill_bytes(0xff, job.stream());  // -1: no cluster yet
+    labels.fill_bytes(0xff, job.stream());  // every label is -1: no cluster yet
   }
 
   /// Runs a whole pass. The sums must be zero beforehand. The host may wait between portions of the points.
@@ -67,8 +67,8 @@ struct LoopMemory {
   bool is_one_launch() const { return portions.is_one_launch(job.problem().n(), job.point_operations()); }
 
   CudaFit<T>& job;
-  int threads;         ///< per block of assign_and_sum
-  std::size_t shared;  ///< bytes per block of assign_and_sum
+  int threads;         ///< number of threads per block of assign_and_sum
+  std::size_t shared;  ///< bytes of shared memory per block of assign_and_sum
   CudaSums<T> sums;
   cuda::DeviceBuffer<T> centroids;
   cuda::DeviceBuffer<T> next;

@@ -78,7 +78,7 @@ struct StopRules {
 
 /// The result of Engine::advance().
 struct Steps {
-  std::vector<KMeansIteration> records;  ///< of complete iterations
+  std::vector<KMeansIteration> records;  ///< one record per complete iteration
   bool same_centroids = false;           ///< true if the last iteration moved no centroid
   bool inertia_is_explained = false;     ///< true if the inertia in `records` is in the units of explain()
   bool needs_frame = false;  ///< true if the next pass is done but its update is not; pass() then returns that pass
@@ -281,7 +281,7 @@ class Lloyd {
     inertia_is_explained_ = true;
   }
 
-  /// Returns the state between two iterations. Requires `before_`.
+  /// Returns the state between two iterations. Requires `before_` not to be null.
   FitView<T> state() const {
     return {std::as_const(*before_).view(), std::as_const(result_.centroids).view(), result_.history};
   }
@@ -673,7 +673,7 @@ class Lloyd {
   }
 
   static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
-    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 equals 0
+    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 and 0 are equal
   }
 
   void count_labels() {

@@ -186,7 +186,7 @@ class ColumnTotals {
     }
   }
 
-  /// Adds the columns from `first` of some rows.
+  /// Adds the columns from `first` on of some rows.
   template <class T>
   void add(MatrixView<const T> rows, std::int64_t first) {
     const std::int64_t together = rows.rows() / rows_together_;
@@ -253,14 +253,14 @@ class ColumnTotals {
 
   const std::vector<core::TotalGrid>& grids_;
   std::int64_t rows_together_;
-  std::vector<double> to_high_, exact_from_;                    ///< per lane
-  std::vector<std::uint64_t> limbs_;                            ///< raw: high, then middle, then low limbs
+  std::vector<double> to_high_, exact_from_;                    ///< one number per lane
+  std::vector<std::uint64_t> limbs_;                            ///< raw limbs: high, then middle, then low
   std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< sums of values too small for the limbs; rarely any
   std::uint64_t steps_ = 0;                                     ///< number of combined rows added
   std::uint64_t rest_ = 0;                                      ///< number of single rows added to the first lanes
 };
 
-constexpr std::int64_t variance_columns = 2048;  // columns summed together
+constexpr std::int64_t variance_columns = 2048;  // number of columns that are summed together
 
 template <class T>
 ColumnTotals sum_columns(const PointSource<T>& source, const std::vector<core::TotalGrid>& grids, std::int64_t first) {

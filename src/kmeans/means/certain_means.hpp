@@ -26,7 +26,7 @@ struct ClusterSums {
   std::int64_t count;
   std::int64_t columns;
   double to_low;          ///< 2^bits
-  const double* to_high;  ///< per column: see core::Grid
+  const double* to_high;  ///< scale to the high limb of each column: see core::Grid
   bool exact;             ///< true if no point lost anything to the grid
 };
 

@@ -57,9 +57,10 @@ class ClusterShares {
 /// The results of the update for each cluster.
 template <class T>
 struct UpdatedClusters {
-  std::vector<double> explained;                    ///< the cluster's part of the inertia that the assignment explains
-  std::vector<double> moved;                        ///< squared movement of the cluster's centroid
-  std::vector<std::vector<std::int32_t>> doubtful;  ///< columns in which the sums do not decide the mean, ascending
+  std::vector<double> explained;  ///< the cluster's part of the inertia that the assignment explains
+  std::vector<double> moved;      ///< squared movement of the cluster's centroid
+  /// Columns in which the sums do not decide the mean, in ascending order.
+  std::vector<std::vector<std::int32_t>> doubtful;
   MatrixView<T> centroids;
 };
 

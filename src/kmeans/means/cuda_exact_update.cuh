@@ -38,7 +38,7 @@ struct UpdateState {
 template <class T>
 struct ExactUpdateJob {
   const T* points;
-  const T* weights;  ///< may be null
+  const T* weights;  ///< null if there are no weights
   std::int64_t n;
   int d;
   int k;
@@ -294,7 +294,7 @@ class RunSums {
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // rows whose loads are in flight
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows whose loads are in flight
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);

@@ -54,7 +54,7 @@ class PersistentEngine final : public RankPasses<T> {
     device_.past_centroids = past_centroids_.data();
     device_.parts = parts_.data();
     device_.outcome = outcome_.data();
-    labels_.fill_bytes(0xff, job.stream());  // no cluster yet
+    labels_.fill_bytes(0xff, job.stream());  // marks all points as having no cluster yet
     device_sums_.clear(job.stream());
   }
 

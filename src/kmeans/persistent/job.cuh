@@ -62,7 +62,7 @@ struct SmallDimJob {
   double* parts;      ///< 2 k numbers per step
   LoopOutcome* outcome;
   T middle[cuda_small_dim_columns];  ///< per column
-  T scale;                           ///< a power of two
+  T scale;                           ///< scale of the filter's coordinates, a power of two
   float bound;
   core::Grid columns[cuda_small_dim_columns];
   bool on_grid[cuda_small_dim_columns];  ///< Statistics::is_on_grid

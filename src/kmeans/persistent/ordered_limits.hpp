@@ -9,7 +9,7 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_ordered_columns = 4;  ///< maximum
+inline constexpr int cuda_ordered_columns = 4;  ///< maximum number of columns
 /// Maximum number of clusters. Two more label values mark tiles without a common label.
 inline constexpr int cuda_ordered_clusters = 65533;
 
@@ -44,7 +44,7 @@ constexpr float filter_bound(int columns) {
 template <int Columns>
 struct Box {
   float middle[Columns];
-  float half[Columns];  ///< rounded up
+  float half[Columns];  ///< half widths, rounded up
 };
 
 /// Returns a lower bound, over all x in the box, of the score |c|^2 / 2 - x.c of the cluster `entry` minus the score of

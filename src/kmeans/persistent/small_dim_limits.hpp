@@ -7,7 +7,7 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_small_dim_columns = 16;  ///< maximum
+inline constexpr int cuda_small_dim_columns = 16;  ///< maximum number of columns
 inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters whose labels fit in a byte
 
 /// Returns the shared memory in bytes of a block of two warps, in the kernel for any number of columns.

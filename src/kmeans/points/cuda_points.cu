@@ -70,7 +70,7 @@ __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __
   add_limbs_of_warp(*total, limbs);
 }
 
-// Launch: one thread per element.
+// Copies rows. Launch: one thread per element.
 template <class T>
 __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which, std::int64_t count, T* out) {
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -26,7 +26,7 @@ class GpuPoints final : public PointSource<T> {
 
   const std::shared_ptr<cuda::Job>& job() const { return job_; }
   const execution::Gpu& device() const { return gpu_; }
-  VectorView<const T> weights() const { return weights_; }  ///< on the GPU, or empty
+  VectorView<const T> weights() const { return weights_; }  ///< the weights on the GPU, or an empty view
   /// Returns true if kernels may also read 16 bytes after the last element, and rows are aligned to 16-byte units.
   bool has_room_behind() const { return owned_.size() > 0; }
 

@@ -174,7 +174,7 @@ class IdlePoints final : public HostPoints<T> {
   }
 
  private:
-  /// Returns the number of candidates that the other ranks compare per call.
+  /// Returns the number of candidates that the ranks with rows compare per call.
   std::int64_t candidates_of_a_call(std::int64_t expected, bool groups, SeedingFilter filter) const {
     const std::int64_t columns = this->points_.columns();
     switch (cover_kind(columns, !this->host_weights_.empty(), expected, groups, filter)) {

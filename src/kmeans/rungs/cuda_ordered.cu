@@ -67,7 +67,7 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
 /// An open tile, and the clusters that may be nearest to one of its points, in ascending order.
 struct alignas(16) OpenTile {
   static constexpr int room = 4;
-  std::uint64_t candidates;  ///< 16 bits each
+  std::uint64_t candidates;  ///< numbers of the clusters, 16 bits each
   unsigned int tile;
   unsigned int count;  ///< number of candidates; 0 if unknown or more than `room`
 };

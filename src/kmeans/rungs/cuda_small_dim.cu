@@ -226,7 +226,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
     float coordinates[PerThread][Columns];
     int own[PerThread];
     float threshold[PerThread];
-    float below[PerThread];  // number of scores below the threshold
+    float below[PerThread];  // number of scores below the threshold, for each point of the lane
     if (job.wide_labels) {
 #pragma unroll
       for (int index = 0; index < PerThread; ++index)
@@ -285,7 +285,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 /// distributed over more threads.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
-  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by shared memory
+  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by the size of shared memory
   if (d == 1)
     return many_points ? walk_kernel<T, StagedWalk<T, 1, true, 4>>() : walk_kernel<T, StagedWalk<T, 1, true, 1>>();
   if (d == 2)

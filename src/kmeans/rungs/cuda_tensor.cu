@@ -310,7 +310,7 @@ class TensorEngine final : public RankPasses<T> {
  private:
   // Number of lists with 4 bytes per point; see describe().
   static constexpr std::int64_t list_words = tensor_list_words;
-  static constexpr double look_seconds = 0.25;  // between two polls of progress and stop requests
+  static constexpr double look_seconds = 0.25;  // seconds between two polls of progress and stop requests
 
   // Blocks of kernels with streamed points have 512 threads; blocks with resident points have 256.
   using Few = Tile<true>;
@@ -448,7 +448,7 @@ class TensorEngine final : public RankPasses<T> {
     const cuda::Stream& stream = job_.stream();
     columns_.copy_from_host(host_columns_.data(), static_cast<std::int64_t>(host_columns_.size()), stream);
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
-    labels_.fill_bytes(0xff, stream);  // no cluster yet
+    labels_.fill_bytes(0xff, stream);  // marks all points as having no cluster yet
     device_sums_.clear(stream);
     point_lengths_.clear(stream);  // also clears the padding of the last tile
     if (is_pipelined_) {
@@ -679,7 +679,7 @@ class TensorEngine final : public RankPasses<T> {
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
-  std::int64_t moved_since_ordered_ = 0;  ///< label changes since the slots were last ordered by label
+  std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
   std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass except the last one
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;

@@ -62,7 +62,7 @@ class UpdateKernelEngine {
         sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1),
         assign_portions_(job.problem().stop, operations_of_the_first_launch),
         add_portions_(job.problem().stop, additions_of_the_first_launch) {
-    labels_.fill_bytes(0xff, job.stream());  // -1: no cluster yet
+    labels_.fill_bytes(0xff, job.stream());  // every label is -1: no cluster yet
   }
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, std::vector<Phase>& phases) {
@@ -110,7 +110,7 @@ class UpdateKernelEngine {
   const FloatSums<T>& sums() const { return sums_.on_host(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // already counted in a phase of the driver
+    std::vector<Phase> uncounted;  // not reported: a phase of the driver includes this time
     pass(centroids, labels, uncounted);
     fetch_labels(labels);
     return float_inertia(job_, centroids_.data(), labels_.data());

@@ -24,7 +24,7 @@ std::uint64_t bounds_copy_bytes(const Shape& shape);
 struct BoundGroups {
   explicit BoundGroups(const Shape& shape);
 
-  std::int64_t clusters = group_step;  ///< clusters per group
+  std::int64_t clusters = group_step;  ///< number of clusters per group
   std::int64_t count = 1;
 };
 
@@ -35,7 +35,7 @@ struct BoundsScratch : FilterScratch {
   std::vector<std::int32_t> active;  ///< indices in the block of the points that the bounds leave undecided
   std::vector<double> distances;     ///< canonical squared distances of these points to their centroids
   std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block for which the group is searched
-  ByteScratch bytes;                 ///< scratch of searches through the copy
+  ByteScratch bytes;                 ///< scratch memory of searches of the copy
   std::vector<float> row;            ///< buffer for a row while it is converted to bytes
 };
 
@@ -91,7 +91,7 @@ class BoundsAssigner {
   Buffer<float> upper_;                     ///< n: upper bound of the distance to the point's centroid
   Buffer<float> lower_;                     ///< n x groups: lower bound of the distance to other centroids
   std::int64_t start_below_;                ///< if a pass changes fewer labels, the next one tries bounds
-  std::atomic<std::int64_t> searched_ = 0;  ///< pairs of point and cluster searched in this pass
+  std::atomic<std::int64_t> searched_ = 0;  ///< number of pairs of a point and a cluster that this pass has searched
 };
 
 }  // namespace gradus::kmeans_detail

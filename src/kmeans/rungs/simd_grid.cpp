@@ -63,7 +63,7 @@ struct GridBlock {
   std::int32_t* longer;
 };
 
-/// Counts of queued points.
+/// Numbers of queued points.
 struct Doubtful {
   std::int64_t pairs = 0;
   std::int64_t longer = 0;

@@ -34,8 +34,9 @@
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
 namespace gradus::kmeans_detail {
 
-constexpr std::int64_t group_size = 16;     // the low bits of a score distinguish this many centroids
-constexpr std::int64_t chunk_points = 256;  // points transposed at a time; their tile stays in the L1 cache
+constexpr std::int64_t group_size = 16;  // the low bits of a score distinguish this many centroids
+// Number of points that are transposed at a time; their tile stays in the L1 cache.
+constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
 // A block, its box, and the inputs of the filter. Plain data, because code compiled for other instruction sets reads
@@ -286,9 +287,9 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
 template <int D>
 struct ScoreScale {
   double middle[D] = {};
-  double offset = 0;  // B
+  double offset = 0;  // B in the explanation above
   double scale = 1;
-  float threshold = 0;  // 2 E
+  float threshold = 0;  // 2 E in the explanation above
 };
 
 template <class T, int D>
@@ -385,7 +386,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
       }
       take(number, score0, score1);
     }
-  } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
+  } else {  // with four centroids at a time, eight independent chains hide the latency of the multiply-add
     for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
       hn::Vec<F> score0[4], score1[4];
 #pragma GCC unroll 4

@@ -49,10 +49,10 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// The maximum number of chunks, each with separate sums, per thread.
+// The maximum number of chunks per thread. Each chunk has separate sums.
 constexpr int chunks_per_thread = 4;
 
-constexpr std::int64_t least_points_per_chunk = 512;  // some microseconds of work even for small k d
+constexpr std::int64_t least_points_per_chunk = 512;  // a chunk of this size takes some microseconds even for small k d
 
 /// The tasks and the order among them. Task 0 is the start, and all other tasks depend on it.
 struct TaskGraph {
@@ -131,7 +131,7 @@ class FlowGraph {
     });
   }
 
-  /// Runs every task once. If a task throws, the others are cancelled and run() rethrows the exception.
+  /// Runs every task once. If a task throws, the other tasks are cancelled and run() rethrows the exception.
   void run() {
     cpu::announce_done(this);
     arena_.execute([&] {
