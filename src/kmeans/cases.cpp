@@ -21,7 +21,7 @@ Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed, doubl
   return points;
 }
 
-// Points with small integer coordinates: many are at exactly the same distance from several centroids.
+// Points with small integer coordinates, many of them at exactly the same distance from several centroids.
 Matrix<double> lattice(std::int64_t n, std::int64_t d, std::int64_t side, std::uint64_t seed) {
   Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(side));
   for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = std::floor(points.data()[index]);
@@ -49,7 +49,7 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
-/// One column with the given values; the rows in `first` are the initial centroids.
+/// One column with the given values. The rows in `first` are the initial centroids.
 CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
   CaseData data =
       plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);
@@ -59,7 +59,7 @@ CaseData column(const std::vector<double>& values, const std::vector<std::int64_
   return data;
 }
 
-/// Adds a case in which sums on a grid, or squares, can lose significant digits.
+/// Adds a case whose sums on a grid, or whose squares, can lose significant digits.
 void add_extreme(std::vector<Case>& list, const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
   list.push_back({"extreme_" + name, [make](std::uint64_t seed) {
                     CaseData data = make(seed);
@@ -120,7 +120,8 @@ void add_extreme_scales(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
-  // Differences so small that scaling them to 1 makes the constant column overflow. (For doubles: kmeans_test.)
+  // The differences are so small that scaling them to 1 makes the constant column overflow. kmeans_test has the case
+  // for doubles.
   add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
@@ -157,7 +158,8 @@ void add_extreme_directions(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "cosine_of_a_centroid_beside_its_point", [](auto) {
-    // Scaling the mean of one unit row again moves it by one ulp, outside the box of points and centroids.
+    // Scaling the mean of one unit row to unit length again moves it by one ulp, out of the bounding box of points and
+    // centroids.
     CaseData data = plain(Matrix<double>(2, 2), 1);
     const double rows[] = {-1, 1, -1, 1};
     std::copy_n(rows, 4, data.points.data());
@@ -173,8 +175,9 @@ void add_extreme_directions(std::vector<Case>& list) {
   });
 }
 
-// Centroids near the origin, and points at growing distances, up to where their distances differ by rounding alone. Far
-// points without weight leave the centroids in place, so filters that use former iterations reach them too.
+// Centroids near the origin, and points at growing distances, the farthest so far away that their distances to the
+// centroids differ by rounding alone. Far points without weight leave the centroids in place, so filters that use
+// results of earlier iterations process these points too.
 CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
   constexpr std::int64_t n = 600;
   const std::int64_t near = weightless ? n / 2 : clusters;
@@ -185,7 +188,7 @@ CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t cluste
       double& value = data.points(row, dim);
       value = 0.25 * (value - 4);
       if (row < near) continue;
-      // Half of the far points are on an axis, where integers represent them without rounding.
+      // Half of the far points are on an axis, so integers represent them without rounding.
       if (row % 2 == 0 && dim != row / 2 % d) value = 0;
       value = std::ldexp(value, static_cast<int>((row - near) * 53 / (n - near)));
     }
@@ -200,7 +203,8 @@ void add_extreme_far_points(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "far_points_at_ties_by_rounding", [](auto) {
-    // The canonical chain rounds the distances to the first two centroids equally, but the second one is nearer.
+    // The canonical chain rounds the distances to the first two centroids to the same number, although the second
+    // centroid is nearer.
     CaseData data = plain(Matrix<double>(7, 2), 3, 1);
     const double far = 0x1p52;
     const double rows[] = {1.75, 1, 2, 0, 0, 0, far, 0, far, 1, far, 0, -far, 0};
@@ -217,9 +221,9 @@ void add_extreme_far_points(std::vector<Case>& list) {
   }
 }
 
-// Values that differ by one ulp, or whose squares underflow.
+// Adds cases whose values differ by one ulp, or whose squares underflow.
 void add_extreme_close_values(std::vector<Case>& list) {
-  // Nearly equal directions: all centroids are within a few ulps.
+  // All centroids have nearly the same direction: they differ by a few ulps.
   add_extreme(list, "cosine_of_close_centroids", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
     for (std::int64_t row = 0; row < 9; ++row)
@@ -234,9 +238,9 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.max_iterations = 300;
     return data;
   });
-  // The squares of differences of up to 45 steps underflow in double, and float has no smaller steps. A filter that
-  // scales to 1 must not distinguish what the canonical chain cannot, and must not overflow. All centroids but the
-  // first are on one side of the points' middle.
+  // The squares of differences of up to 45 steps underflow in double; float has no smaller steps. A filter that scales
+  // to 1 must not overflow, and must not distinguish distances that are equal in the canonical chain. All centroids but
+  // the first are on one side of the points' middle.
   add_extreme(list, "steps_of_the_least_numbers", [](auto) {
     std::vector<double> values;
     for (int step = 0; step < 100; ++step) values.push_back(std::ldexp(step, -543));
@@ -247,7 +251,7 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.float_scale = 0x1p394;
     return data;
   });
-  // Means of few points that are exactly halfway between two numbers, where a rounding grid would have to guess.
+  // Means of few points that are exactly halfway between two numbers, so that a rounding grid cannot decide them.
   for (const std::int64_t d : {2, 40})
     add_extreme(list, d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
       CaseData data = plain(blobs(400, d, 100, 1e-3, seed), 100);
@@ -266,7 +270,7 @@ void add_extreme_close_values(std::vector<Case>& list) {
   });
 }
 
-// Many columns and clusters at once, which stress the 8-bit and 16-bit filters.
+// Adds cases with many columns and many clusters, which stress the 8-bit and 16-bit filters.
 void add_many_clusters(std::vector<Case>& list) {
   const auto add = [&list](const std::string& name, CaseData (*make)(std::uint64_t seed)) {
     list.push_back({"many_clusters_" + name, [make](std::uint64_t seed) {
@@ -275,7 +279,7 @@ void add_many_clusters(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // Sizes around the widths of panels: clusters by 16, 32 and 64; dimensions by 2, 4, 8 and 16.
+  // Sizes around the widths of panels, which have 16, 32 or 64 clusters and 2, 4, 8 or 16 dimensions.
   add("65x17", [](auto seed) { return plain(uniform(300, 17, seed), 65); });
   add("129x33", [](auto seed) { return plain(uniform(350, 33, seed), 129); });
   add("100x66", [](auto seed) { return plain(uniform(301, 66, seed), 100); });
@@ -301,13 +305,14 @@ void add_many_clusters(std::vector<Case>& list) {
     for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
     return data;
   });
-  add("outlier_value", [](auto seed) {  // values of an initial centroid and of a point that stays an outlier
+  // The outliers are a coordinate of an initial centroid, and one of a point that stays an outlier.
+  add("outlier_value", [](auto seed) {
     CaseData data = plain(uniform(500, 24, seed), 80);
     data.points(5, 3) = 1e9;
     data.points(300, 4) = -1e5;
     return data;
   });
-  add("two_scales", [](auto seed) {  // half of the centroids fall into one step of the other half's scale
+  add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step of the other half
     CaseData data = plain(uniform(600, 20, seed), 70, 30);
     for (std::int64_t row = 0; row < 600; row += 2)
       for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) *= 1e-4;
@@ -346,7 +351,7 @@ void add_fewer_points(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  const auto rounded = [](CaseData data) {  // a textbook mean of equal values may differ from the value
+  const auto rounded = [](CaseData data) {  // a mean of equal values by textbook arithmetic may differ from the value
     data.well_conditioned = false;
     return data;
   };
@@ -362,7 +367,7 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("two_of_five_far_away", [](auto) {
-    // Two of the initial centroids are points without weight, and nearest to no point.
+    // Two of the initial centroids are points without weight, and no point is nearest to these centroids.
     CaseData data = column({0, 10, 500, -300, 3}, {2, 0, 3, 1});
     data.weights = {2, 1, 0, 0, 0};
     return data;
@@ -401,7 +406,7 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("until_convergence", [=](auto seed) {
-    // The initial centroids have only two positions; the other positions are found one after the other.
+    // The initial centroids have only two positions. Relocations find the other positions one by one.
     CaseData data = rounded(plain(repeated(uniform(12, 2, seed), 600), 20, 300));
     for (std::int64_t cluster = 0; cluster < 20; ++cluster) data.first_rows.push_back(cluster % 2);
     return data;
@@ -496,11 +501,12 @@ void add_values(std::vector<Case>& list) {
     });
 }
 
-// Difficult cases for the grid of cells in simd_grid.
+// Adds difficult cases for the grid of cells in simd_grid.
 void add_grids(std::vector<Case>& list) {
   for (const std::int64_t d : {1, 2, 3})
     add_case(list, "on_cell_edges_d" + std::to_string(d), [d](auto seed) {
-      // Multiples of powers of two: points and cluster borders are on cell edges of any regular grid.
+      // Coordinates are multiples of powers of two, so points and cluster borders are on cell edges of any regular
+      // grid.
       CaseData data = plain(lattice(5000, d, 64, seed), 16);
       for (std::int64_t dim = 0; dim < d; ++dim) {
         data.points(0, dim) = 0;
@@ -510,7 +516,7 @@ void add_grids(std::vector<Case>& list) {
       return data;
     });
   add_case(list, "few_cells_of_a_fine_grid", [](auto seed) {
-    // Integers that each occur many times, like the colours of a picture.
+    // Few different integers that each occur many times, like the colours of a picture.
     CaseData data = plain(lattice(20000, 3, 9, seed), 40);
     for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
     data.well_conditioned = false;
@@ -522,7 +528,7 @@ void add_grids(std::vector<Case>& list) {
     return data;
   });
   add_case(list, "clusters_far_below_the_extent", [](auto seed) {
-    // Nearly all points and centroids are in one spot; a few outliers are far away.
+    // Nearly all points and centroids are close together, and a few outliers are far away.
     CaseData data = plain(uniform(4000, 2, seed, 5, 5.001), 40);
     for (std::int64_t row = 100; row < 4000; row += 1000)
       for (std::int64_t dim = 0; dim < 2; ++dim) data.points(row, dim) *= 1e6 * static_cast<double>(row);
@@ -545,19 +551,19 @@ void add_grids(std::vector<Case>& list) {
   });
   add_case(list, "offset_1e8_d1", [](auto seed) {
     CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
-    // In float these are only some hundred different numbers.
+    // In float, these rows have only some hundred different values.
     data.well_conditioned = false;
     return data;
   });
   add_case(list, "greatest_values", [](auto seed) {
-    // The ranges of the columns overflow a float.
+    // The ranges of the columns exceed the largest float.
     CaseData data = plain(uniform(2000, 2, seed, -3.4e38, 3.4e38), 6);
     data.well_conditioned = false;
     return data;
   });
 }
 
-// Stopping rules, and padded rows.
+// Adds cases for stopping rules and padded rows.
 void add_layouts(std::vector<Case>& list) {
   add_case(list, "padded_rows_few_dimensions", [](auto seed) {
     CaseData data = plain(uniform(2901, 2, seed), 6);
@@ -588,7 +594,7 @@ void add_layouts(std::vector<Case>& list) {
 
 std::vector<Case> make_cases() {
   std::vector<Case> list;
-  // Sizes at, below and above every tile; one and many dimensions; k = 1 and k = n.
+  // Sizes at, below and above every tile size; one and many dimensions; k = 1 and k = n.
   list.push_back(sized(1, 1, 1));
   list.push_back(sized(2, 3, 2));
   list.push_back(sized(17, 1, 17));
@@ -652,7 +658,7 @@ std::string wrong_sizes(const KMeansResult<T>& result, const KMeansResult<T>& tr
   return "";
 }
 
-/// Checks properties that every result must have; returns "" or the defect.
+/// Checks properties that every result must have. Returns "" or a description of the defect.
 template <class T>
 std::string broken_invariant(const KMeansResult<T>& result) {
   std::vector<std::int64_t> counts(result.counts.size());
@@ -665,7 +671,7 @@ std::string broken_invariant(const KMeansResult<T>& result) {
   return counts == result.counts ? "" : "the counts do not match the labels";
 }
 
-/// Returns the magnitude that bounds the rounding errors of an inertia: squared extent of the data times the weights.
+/// Returns the scale of the rounding errors of an inertia: the squared extent of the data times the sum of the weights.
 template <class T>
 double inertia_scale(const Problem<T>& problem) {
   double scale = 0;
@@ -700,7 +706,7 @@ std::string different_bits(const KMeansResult<T>& result, const KMeansResult<T>&
     return "the history holds " + std::to_string(result.history.size()) + " iterations";
   if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
     return "it stopped for another reason";
-  // The inertias of the history are computed from sums.
+  // The inertias in the history are computed from sums, so they may deviate by rounding.
   const double rounding = 1e-13 * inertia_scale(problem) + 1e-300;
   for (std::size_t step = 0; step < truth.history.size(); ++step) {
     const KMeansIteration& is = result.history[step];
@@ -747,7 +753,7 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
 
 namespace {
 
-// Scales rows to unit length, for which the cosine metric equals the Euclidean one.
+// Scales rows to unit length. For such rows the cosine metric equals the Euclidean one.
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

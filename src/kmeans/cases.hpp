@@ -1,5 +1,5 @@
-// Cases that compare every variant with the oracle, used by kmeans_test, by `gradus verify`, and by the harness before
-// timing. Each case is a small problem with one difficult property.
+// Small problems, each with one difficult property, on which every variant is compared with the oracle. Used by
+// kmeans_test, by `gradus verify`, and by the harness before timing.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ struct CaseData : KMeansOptions {
 
   Matrix<double> points;
   std::vector<double> weights;
-  /// Factors for the float version of cases whose points or weights only a double can hold.
+  /// A factor for the float version of cases whose points or weights exceed the range of float.
   double float_scale = 1;
   double float_weight_scale = 1;
-  std::vector<std::int64_t> first_rows;  ///< rows used as initial centroids; empty: the first k
-  std::int64_t padding = 0;              ///< elements between rows
-  /// True if textbook arithmetic is expected to agree with the oracle, that is, if no ties or cancellation decide.
+  std::vector<std::int64_t> first_rows;  ///< rows that are the initial centroids; empty: the first k
+  std::int64_t padding = 0;              ///< number of elements between rows
+  /// True if textbook arithmetic should agree with the oracle, because neither ties nor cancellation affect the result.
   bool well_conditioned = true;
 };
 
@@ -34,19 +34,20 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Accepts points that coincide, so that a test need not count the different ones.
+/// Makes the options accept coinciding points, so that a test need not count the different points.
 void accept_coinciding_points(KMeansOptions& options);
 
 /// Checks a result against its contract. Returns "" if the result is correct, otherwise a description of the defect.
 ///
-/// Textbook rounding sometimes moves a point that is between two clusters to the other one, and the centroids follow.
-/// So the contract `within` promises an inertia as good as the oracle's and labels and counts that match each other. It
-/// promises centroids near the oracle's only for `well_conditioned` data.
+/// Textbook rounding sometimes moves a point on the border of two clusters to the other cluster, and the centroids
+/// follow. So the contract `within` promises an inertia as good as the oracle's, and labels and counts that match each
+/// other. It promises centroids near the oracle's only for `well_conditioned` data.
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
                     const core::Contract& contract, bool well_conditioned);
 
-/// A case in type T. The oracle's answer is computed on first use and shared by all variants and thread counts.
+/// A case with elements of type T. The oracle's answer is computed on first use and shared by all variants and thread
+/// counts.
 template <class T>
 class PreparedCase {
  public:
@@ -57,19 +58,19 @@ class PreparedCase {
   const KMeansOptions& options() const { return options_; }
   const KMeansMemory<T>& memory() const { return memory_; }
   const KMeansResult<T>& truth() const;
-  /// Returns true if a variant with this contract promises anything for the case.
+  /// Returns true if a variant with this contract promises a property of its result for this case.
   bool promises(const core::Contract& contract) const {
     return contract != core::Contract::within || well_conditioned_;
   }
-  /// Compares a result for points() and options() with the oracle's; returns "" if it keeps the contract.
+  /// Compares a result for points() and options() with the oracle's. Returns "" if the result keeps the contract.
   std::string compare_with_truth(const KMeansResult<T>& result, const core::Contract& contract) const {
     return compare(result, truth(), problem_, contract, well_conditioned_);
   }
-  /// Runs `variant` on the case and compares; returns "" if the result is correct.
+  /// Runs `variant` on the case and compares the result. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> points_;  ///< possibly padded rows
+  Buffer<T> points_;  ///< rows, possibly padded
   Buffer<T> weights_;
   Matrix<T> first_;
   KMeansOptions options_;
@@ -82,7 +83,7 @@ class PreparedCase {
   bool well_conditioned_ = true;
 };
 
-/// The interface that loops over table and cases need.
+/// The interface of a case for loops over all problems and cases.
 struct Trial : Room {
   using Variant = kmeans_detail::Variant;
   using Case = kmeans_detail::Case;

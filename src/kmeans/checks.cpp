@@ -1,4 +1,4 @@
-// Checks of the arguments of the public calls, made before anything else.
+// Checks the arguments of the public calls before any other step.
 #include <cmath>
 #include <limits>
 #include <string>

@@ -1,4 +1,4 @@
-// The option of task-graph variants that names a file for the picture of the graph.
+// The option of the task-graph variants that names a file for a picture of the graph.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace gradus::kmeans_detail {
 
 extern const core::OptionTable graph_options;
 
-/// Returns the requested file, or an empty string.
+/// Returns the name of the requested file, or an empty string.
 std::string graph_file(const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -1,4 +1,4 @@
-// Argument checks that the public calls (api/) share. They throw UsageError, or InputError for shapes that do not fit.
+// Argument checks that the public calls in api/ share. They throw UsageError, or InputError if shapes do not match.
 #pragma once
 
 #include "gradus/kmeans.hpp"
@@ -7,29 +7,30 @@
 namespace gradus::kmeans_detail {
 
 void check_options(const KMeansOptions& options);
-/// `points`: the number of points on all ranks.
+/// Checks the number of clusters. `points` is the number of points on all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);
-/// Throws InputError if there are more clusters than points. `point` and `which` describe the points in the message.
+/// Throws InputError because there are more clusters than points. `point` and `which` describe the points in the
+/// message.
 [[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "",
                                 const ErrorMessage& other_remedy = {});
 
-/// With several ranks, a rank may hold no rows.
+/// Checks the shape of the points. With several ranks, a rank may hold no rows.
 template <class T>
 void check_points(MatrixView<const T> points, const Execution& execution);
-/// Requires memory for a label of each point.
+/// Requires that `labels` has one element per point.
 void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
 
 /// Checks the arguments of a fit without reading points. If `alone` is false, this process may have no points.
 template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone);
-/// Checks numbers of clusters to compare, and refuses options that apply to a single fit only.
+/// Checks the numbers of clusters to compare, and refuses options that apply to a single fit only.
 void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution);
-/// Refuses memory for labels, which the choice of initial centroids does not compute.
+/// Throws UsageError if the caller passes memory for labels, because the choice of initial centroids computes none.
 template <class T>
 void check_no_labels(const KMeansMemory<T>& memory);
 
-/// Checks the arguments of a prediction or a transformation. `centroids` must have the columns of `points`.
+/// Checks the arguments of a prediction or a transformation. `centroids` must have as many columns as `points`.
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                  const Execution& execution);

@@ -86,7 +86,8 @@ class Oracle {
   }
 
   bool update() {
-    // The cluster that each point counts for: its label, except for points that restart an empty cluster.
+    // The cluster to whose mean each point contributes: the point's label, or the empty cluster that the point
+    // restarts.
     std::vector<std::int32_t> owner = labels_;
     const std::vector<T> before = centroids_;
     std::vector<std::int32_t> surplus;
@@ -101,7 +102,7 @@ class Oracle {
         });
       const std::vector<std::int64_t> counts = members;
       const auto occupied = k_ - std::count(counts.begin(), counts.end(), 0);
-      std::int64_t left = problem_.different_points - occupied;  // different points that are not yet a centroid
+      std::int64_t left = problem_.different_points - occupied;  // different points that are not a centroid yet
       std::size_t next = 0;
       for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
         if (counts[at(cluster)] > 0) continue;
@@ -132,7 +133,7 @@ class Oracle {
         std::copy_n(problem_.points.row(moved_here), d_, centroid);
         continue;
       }
-      if (weight.sign() == 0) continue;  // keeps its centroid
+      if (weight.sign() == 0) continue;  // the cluster keeps its centroid
       for (std::int64_t dim = 0; dim < d_; ++dim) {
         core::ExactAccumulator sum;
         for (std::int64_t point = 0; point < n_; ++point)
@@ -148,7 +149,8 @@ class Oracle {
     return owner != labels_ && centroids_ != before;
   }
 
-  /// Returns the lowest cluster with points whose centroid was at the same place, otherwise the lowest with points.
+  /// Returns the lowest cluster with points whose centroid had the same position as the surplus cluster's, otherwise
+  /// the lowest cluster with points.
   std::int32_t repeated_by(std::int32_t surplus, const std::vector<T>& before) const {
     std::vector<bool> has_points(at(k_));
     for (std::int64_t point = 0; point < n_; ++point)

@@ -1,4 +1,4 @@
-// Types that all k-means variants share: the problem, its shape, and the row of the table.
+// Types that all k-means variants share: the problem, its shape, and a row of the table of variants.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class ExactAccumulator;
 
 namespace gradus::kmeans_detail {
 
-// Short names for this room.
+// Short names inside this room.
 using EmptyCluster = KMeansEmptyCluster;
 using Metric = KMeansMetric;
 using StopReason = KMeansStopReason;
@@ -34,7 +34,7 @@ struct Shape {
   std::int64_t clusters = 0;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
-  double first_distances = 0;  ///< distances per point to choose the initial centroids
+  double first_distances = 0;  ///< number of distances per point that the choice of the initial centroids computes
 
   /// Returns the multiply-adds of one assignment without pruning.
   double operations() const {
@@ -44,32 +44,34 @@ struct Shape {
   double first_operations() const {
     return static_cast<double>(points) * static_cast<double>(dimensions) * first_distances;
   }
-  /// Returns the bytes of one read of the points.
+  /// Returns the bytes of the points, which one pass reads.
   double bytes() const { return static_cast<double>(points) * static_cast<double>(dimensions) * element_bytes; }
 };
 
 /// Facts about the points that are known before the first iteration and do not depend on the order of points.
 ///
-/// A scaled weight is a weight in units of 2^weight_exponent, which is below 1. Means depend only on the ratios of
-/// weights, and no product of scaled weights overflows.
+/// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Means depend only on the
+/// ratios of weights, and no product of scaled weights overflows.
 struct Statistics {
-  std::vector<double> lowest;  ///< per column, over points and initial centroids
+  std::vector<double> lowest;  ///< least value of each column, over points and initial centroids
   std::vector<double> highest;
-  std::vector<double> middle;       ///< rounded middle of lowest and highest
-  std::vector<core::Grid> columns;  ///< grid of x, and of x times a scaled weight
+  std::vector<double> middle;       ///< rounded middle of `lowest` and `highest`
+  std::vector<core::Grid> columns;  ///< grid of the values x, and of x times a scaled weight
   std::vector<double> to_high;      ///< Grid::to_high of each column, contiguous for vector instructions
   core::Grid weight;                ///< grid of scaled weights
-  int weight_exponent = 0;          ///< 0 without weights
+  int weight_exponent = 0;          ///< 0 if there are no weights
   double weight_scale = 1;          ///< 2^-weight_exponent
-  core::TotalGrid inertia;          ///< for D(x, c) with c in the columns' ranges, also times a scaled weight
-  double coordinate_scale = 1;      ///< a power of two that scales coordinate differences to at most 1
+  core::TotalGrid inertia;  ///< grid of D(x, c) with c in the columns' ranges, also of D(x, c) times a scaled weight
+  double coordinate_scale = 1;  ///< a power of two that scales coordinate differences to at most 1
 
-  /// The least exponent of any bit: of the scaled weights, and of the values in each column. The exponents of the
-  /// columns are computed on first use, unless they come with the ranges, and all copies share them.
+  /// The exponent of the lowest bit of any scaled weight; `finest` has the exponent of the lowest bit in each column.
+  /// The exponents of the columns come with the ranges or are computed on first use. All copies of the statistics share
+  /// them.
   int finest_weight = 0;
   std::shared_ptr<std::vector<int>> finest = std::make_shared<std::vector<int>>();
 
-  /// Returns true if the limbs hold the column's values times scaled weights exactly; false also if that is unknown.
+  /// Returns true if the limbs hold the column's values times scaled weights exactly. Returns false if this is not
+  /// known.
   bool is_on_grid(std::int64_t dim) const {
     const auto column = static_cast<std::size_t>(dim);
     return !finest->empty() && (*finest)[column] + finest_weight >= columns[column].unit;
@@ -89,23 +91,24 @@ struct Problem {
   MatrixView<const T> initial_centroids;  ///< k x d
   Statistics statistics;
   int max_iterations = 300;
-  double shift_limit = 0;          ///< stop if the squared movement is at most this; 0: never
-  std::int64_t changed_limit = 0;  ///< stop if at most this many labels changed; 0: none changed
+  double shift_limit = 0;          ///< the fit stops if the squared movement is at most this value; 0: no such limit
+  std::int64_t changed_limit = 0;  ///< the fit stops if at most this many labels changed
   EmptyCluster empty = EmptyCluster::relocate;
-  /// The number of different points of positive weight if it is below the number of clusters
-  /// (KMeansFewerDistinct::accept); otherwise any larger number.
+  /// The number of different points of positive weight if this number is less than the number of clusters
+  /// (KMeansFewerDistinct::accept). Otherwise any larger number.
   std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
-  /// The place of `points`, and their position among the rows of all ranks. Null if the problem is not for a variant.
+  /// The place of `points`, and their position among the rows of all ranks. Null if no variant runs the problem.
   const PointSource<T>* source = nullptr;
-  std::int32_t* labels_on_gpu = nullptr;           ///< where to leave the labels on the GPU, if the engine can
-  std::shared_ptr<ByteRows<T>> bytes;              ///< a copy of the points in bytes, if seeding made one
-  bool may_copy = true;                            ///< true if there is memory for RowFacts::copy_bytes
+  std::int32_t* labels_on_gpu = nullptr;  ///< receives the labels on the GPU if the engine can write them; may be null
+  std::shared_ptr<ByteRows<T>> bytes;     ///< byte copy of the points, if seeding made one
+  bool may_copy = true;                   ///< true if memory suffices for RowFacts::copy_bytes
   core::ExactAccumulator* rank_inertia = nullptr;  ///< receives this rank's inertia from finish()
   Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
-  const FitState<T>* fit_so_far = nullptr;  ///< state to resume from; null: start at the beginning
+  const FitState<T>* fit_so_far = nullptr;  ///< the state from which the fit resumes; null: start at the beginning
   std::stop_token stop;                     ///< stop request of the job; core/stop.hpp says how to poll it
-  /// Called now and then by the calling thread with the number of points labelled in the last assignment. May be empty.
+  /// Called now and then by the calling thread with the number of points that the last assignment has labelled. May be
+  /// empty.
   std::function<void(std::int64_t)> progress;
 
   std::int64_t n() const { return points.rows(); }
@@ -123,7 +126,7 @@ Shape shape_of(const Problem<T>& problem) {
   return {problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)), !problem.weights.empty()};
 }
 
-/// A point to subtract from a sum: its coordinates in host memory, and its weight.
+/// A point to subtract from a sum, with coordinates in host memory.
 template <class T>
 struct RemovedPoint {
   const T* row = nullptr;
@@ -131,8 +134,8 @@ struct RemovedPoint {
   double scaled_weight = 1;
 };
 
-/// The interface of this room for core/ladder.hpp. A run performs a whole fit from the problem's initial centroids. A
-/// variant that supports views of GPU memory gets its points there (Problem::source).
+/// The interface of this room for core/ladder.hpp. A run performs a whole fit from the problem's initial centroids. If
+/// a variant supports views of GPU memory, Problem::source provides its points on the GPU.
 struct Room {
   static constexpr std::string_view name = "kmeans";
   using Shape = kmeans_detail::Shape;
@@ -143,13 +146,14 @@ struct Room {
   using Result = KMeansResult<T>;
   /// Additional fields of a row.
   struct RowFacts {
-    /// Returns the host memory of a copy of the points that makes iterations faster; null if there is no copy.
+    /// Returns the bytes of a copy of the points in host memory that makes iterations faster. Null if the variant makes
+    /// none.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };
 };
 using Variant = core::Variant<Room>;
 
-// For the rows of variants.
+// Functions for the rows of variants.
 
 inline constexpr core::Contract exact{core::Contract::same_bits};
 inline constexpr core::Contract textbook{core::Contract::within, 1e-4, "inertia"};
@@ -161,14 +165,15 @@ inline core::Support at_most(std::int64_t most, const char* what, std::int64_t w
 }
 
 core::Rows<Variant> variants();
-/// The rows for code that does not know the problem's types.
+/// The table of variants, for code that does not know the problem's types.
 extern const core::Ladder ladder;
 
-/// Returns the variant for an empty `Execution::variant`. It is a pure function of shape, machine and requested device.
-/// Throws UnsupportedError if a GPU is requested and none can be used.
+/// Returns the variant to use if `Execution::variant` is empty. The result depends only on shape, machine and requested
+/// device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
-/// Estimates the time of one core for a pass of a production variant, and for all distances of points to centroids.
+/// Estimates the time of a production variant's pass on one core; nanoseconds_of_distances() estimates the distances of
+/// all points to all centroids.
 double nanoseconds_of_a_pass(const Shape& shape);
 double nanoseconds_of_distances(const Shape& shape);
 

@@ -16,7 +16,8 @@ namespace gradus {
 
 namespace {
 
-/// Returns the rows to show in ascending order: all, or a sample small enough that the components take about a second.
+/// Returns the rows to show, in ascending order. If there are too many rows, returns a sample so small that the
+/// components take about a second to compute.
 std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
   constexpr std::int64_t most_numbers = 4'000'000;
   const std::int64_t most = std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);
@@ -25,7 +26,7 @@ std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, co
     for (std::int64_t row = 0; row < rows; ++row) shown.push_back(row);
     return shown;
   }
-  constexpr std::uint64_t stream = 0x7061676500000000;  // a stream that no fit uses
+  constexpr std::uint64_t stream = 0x7061676500000000;  // a random stream that no fit uses
   const core::Philox random(options.seed, stream);
   for (std::int64_t draw = 0; draw < most; ++draw)
     shown.push_back(
@@ -43,8 +44,8 @@ double product(const Vector& one, const Vector& other) {
   return sum;
 }
 
-/// Removes the component along `direction` (length 1 or 0) and scales the rest to length 1, or to 0 if it is only
-/// noise.
+/// Removes the component along `direction` (whose length is 1 or 0) and scales the rest to length 1. A rest that is
+/// only rounding noise becomes 0.
 void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   const double along = product(vector, direction);
   for (std::size_t index = 0; index < vector.size(); ++index) vector[index] -= along * direction[index];
@@ -52,7 +53,7 @@ void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   for (double& value : vector) value = length > 1e-12 * scale ? value / length : 0;
 }
 
-/// Returns the direction of greatest variance of the centered rows, orthogonal to `before`, by power iteration.
+/// Returns the direction of greatest variance of the centred rows that is orthogonal to `before`, by power iteration.
 Vector component_of(const std::vector<Vector>& rows, const Vector& before, const std::stop_token& stop) {
   constexpr int rounds = 100;
   constexpr double close_enough = 1e-10;

@@ -1,5 +1,5 @@
-// The start of a public k-means call (see execution/whole_call.hpp): where the job runs and which rows this process
-// has. Ranks that share the rows (Execution::communicator) first check that they all have the same options.
+// Starts a public k-means call (see execution/whole_call.hpp): determines where the job runs and which rows this
+// process has. Ranks that share the rows (Execution::communicator) first check that they all have the same options.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the call and its options, one per line, for begin_on_ranks().
+/// Returns the name of the call and its options, one per line, for begin_on_ranks().
 std::string call_text(const char* call, const KMeansOptions& options);
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows);
@@ -27,13 +27,15 @@ struct JobPlace {
 };
 
 /// Returns the place of the job on this rank, with the ranks' stop token. Throws UsageError unless all ranks have the
-/// same `call` and number of columns; UnsupportedError if a place is a GPU, the requested variant does not run on
-/// ranks, or a call without a variant requests a GPU; InputError if no rank has a row.
+/// same `call` and the same number of columns. Throws UnsupportedError if an array is on a GPU, if the requested
+/// variant does not run on ranks, or if a call that uses no variant requests a GPU. Throws InputError if no rank has a
+/// row.
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);
 
-/// Returns the place of any job. A process that is alone runs where its points are. `call` returns the text to compare.
+/// Returns the place of a job with or without other ranks. In a single process, the job runs where the points are.
+/// `call` returns the text that the ranks compare.
 template <class T, class Call>
 JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                       const Call& call, const Execution& execution, RunsVariant runs_variant) {
@@ -42,10 +44,10 @@ JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<
   return begin_on_ranks(ranks, points, places, call(), execution, runs_variant);
 }
 
-/// Returns this machine with the rank's share of GPU memory, for automatic choices.
+/// Returns this machine with the rank's share of the GPU memory, for automatic choices.
 execution::Machine machine_of_rank(const Execution& execution);
 
-/// Returns this rank's weights, or none if no rank has any. Throws InputError if only some ranks with rows have
+/// Returns this rank's weights, or none if no rank has any. Throws InputError if only some of the ranks with rows have
 /// weights.
 template <class T>
 VectorView<const T> weights_of_rank(core::Ranks& ranks, MatrixView<const T> points, VectorView<const T> weights);

@@ -8,7 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// The state of a resumable job, and its checkpoint file. Only the first rank writes it: all ranks have the same state.
+/// The state of a resumable job, and its checkpoint file. All ranks have the same state, so only the first rank writes
+/// the file.
 template <class T>
 struct CheckpointedJob {
   JobState<T> state;
@@ -16,7 +17,8 @@ struct CheckpointedJob {
   std::unique_ptr<CheckpointFile<T>> file;  ///< null if this rank writes no checkpoints
 };
 
-/// Opens the checkpoint, and reads it if the fit resumes. Returns an empty job without KMeansOptions::checkpoint.
+/// Opens the checkpoint file, and reads it if the fit resumes. Returns an empty job if KMeansOptions::checkpoint is not
+/// set.
 template <class T>
 CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan);
 

@@ -1,4 +1,4 @@
-// The choice of a variant for a public call, and of its threads.
+// Chooses the variant and the number of threads of a public call.
 #pragma once
 
 #include <initializer_list>
@@ -9,17 +9,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the variant for a job that runs here and supports the options. Throws UsageError or UnsupportedError if
-/// there is none. `points`, `others`: the places of the arrays; `execution`: from execution::run_on_gpu_of().
+/// Returns the variant for a job that runs here and supports the options. Throws UsageError or UnsupportedError if no
+/// variant fits. `points` and `others` are the places of the arrays; `execution` comes from execution::run_on_gpu_of().
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if the whole job runs on the GPU. With several ranks only the variant runs there, on a copy.
+/// Returns true if the whole job runs on the GPU. With several ranks the job stays on the CPU and only the variant runs
+/// on the GPU, on a copy of the points.
 bool stays_on_gpu(const Variant& variant, const Execution& execution);
 
-inline constexpr double endless = std::numeric_limits<double>::infinity();  ///< nanoseconds; uses all threads
+/// A time in nanoseconds so long that all threads are used.
+inline constexpr double endless = std::numeric_limits<double>::infinity();
 
-/// Sets the number of threads that pays, if the caller left it open and the bits do not depend on it.
+/// Sets the number of threads. If the caller left it open and the result's bits do not depend on it, a small job gets
+/// only as many threads as speed it up.
 void choose_threads(const Shape& shape, const Variant& variant, Execution& execution);
 
 }  // namespace gradus::kmeans_detail

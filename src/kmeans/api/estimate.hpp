@@ -14,14 +14,14 @@ enum class Extent { first_centroids, fit };
 
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
 
-/// Returns the bytes of the copy of the points that the variant makes, or 0.
+/// Returns the bytes of the variant's copy of the points, or 0 if the variant makes none.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
 
-/// Returns where_it_pays if there is memory for the copies that speed up seeding and iterations, otherwise never.
-/// `bytes(filter)`: the memory of the job with that filter. Points on a GPU need no copies.
+/// Returns where_it_pays if memory suffices for the copies that speed up seeding and iterations, otherwise never.
+/// `bytes(filter)` returns the memory of the job with that filter. Points on a GPU need no copies.
 template <class Bytes>
 SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
   return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)
@@ -29,16 +29,18 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// Returns the bytes on the GPU in addition to points, unit-length copy and weights. Seeding frees its part first.
+/// Returns the GPU memory of a job without its points, unit-length copy and weights. Seeding frees its memory before
+/// the variant allocates, so the larger of the two counts.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
-// For several fits whose results are kept:
+// Estimates for several fits whose results are kept.
 
-/// Returns the options of a fit with `clusters` clusters of already standardized points.
+/// Returns the options of a fit of already standardized points with `clusters` clusters.
 KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);
 /// Returns the bytes of a fit's labels, centroids and counts.
 std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters);
-/// Returns `execution` with `bytes` less memory. If none is left, the following call is refused.
+/// Returns `execution` with its memory limit reduced by `bytes`. If no memory is left, the call that uses the result
+/// fails.
 Execution without(std::uint64_t bytes, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -36,7 +36,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
     points.source().admit(labels.data(), "labels");
-    // With several fits, which labels the caller gets is known only at the end.
+    // With several fits, the fit whose labels the caller gets is known only at the end.
     if (options.restarts == 1) problem.labels_on_gpu = labels.data();
   }
   if (options.tolerance > 0) {

@@ -13,7 +13,7 @@ KMeansResult<T> fit(const FitCall<T>& call);
 /// Fits a standardized copy of the points. Given and returned centroids are in the units of the data.
 template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call);
-/// Fits an existing standardized copy. `here`: points.here(), with at most as much memory.
+/// Fits an existing standardized copy. `here` is points.here(), possibly with a lower memory limit.
 template <class T>
 KMeansResult<T> fit_standardized(const StandardizedPoints<T>& points, const KMeansOptions& options,
                                  const KMeansMemory<T>& memory, const Execution& here);

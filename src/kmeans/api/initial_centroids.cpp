@@ -48,7 +48,7 @@ Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::sp
   return rows;
 }
 
-/// Chooses among standardized points. Returns centroids in the units of the data.
+/// Chooses the centroids among standardized points and returns them in the units of the data.
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call) {
   call.ranks.agree([&] { check_no_labels(call.memory); });

@@ -15,7 +15,7 @@ namespace room = kmeans_detail;
 
 namespace {
 
-/// Estimates a fit of a standardized copy in host memory, and the copy.
+/// Estimates the memory of a standardized copy in host memory and of its fit.
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
   options.standardize = false;

@@ -19,12 +19,12 @@ struct ModelCall {
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);
-/// Returns a plan for checked arguments after the ranks have compared them: see begin_on_ranks(). `others`: the places
-/// of all arrays other than points and centroids.
+/// Returns a plan for arguments that check_arguments() has accepted. First the ranks compare their calls: see
+/// begin_on_ranks(). `others` are the places of all arrays except points and centroids.
 template <class T>
 JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
                  RunsVariant runs_variant);
-/// Sets the shape. `plan.weights` must be set.
+/// Sets the shape in the plan. Set `plan.weights` first.
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 

@@ -1,4 +1,5 @@
-// The plan of a public call: the results of check, describe, choose and estimate. Then it runs and delivers.
+// The plan of a public call collects the results of its first four steps: check, describe, choose and estimate. The
+// call then runs and delivers.
 #pragma once
 
 #include <utility>
@@ -16,20 +17,20 @@ template <class T>
 struct JobPlan {
   explicit JobPlan(JobPlace place) : here(std::move(place.here)), rows(place.rows) {}
 
-  // Set by check(): the place of the job, and the rows and weights of this rank.
+  // check() sets the place of the job, and the rows and weights of this rank.
   Execution here;
   core::RankRows rows;
   VectorView<const T> weights;
-  // Set by describe(): the shape of this rank's job.
+  // describe() sets the shape of this rank's job.
   Shape shape;
-  // Set by choose(): the variant, if the call uses one, and whether the points go to the GPU.
+  // choose() sets the variant, if the call uses one, and whether the points go to the GPU.
   const Variant* variant = nullptr;
   bool stays_on_gpu = false;
-  // Set by estimate(): whether there is memory for copies.
+  // estimate() sets whether seeding and iterations may copy the points.
   SeedingFilter filter = SeedingFilter::never;
 };
 
-/// A fit, or the choice of its initial centroids.
+/// The arguments of a fit, or of the choice of its initial centroids.
 template <class T>
 struct FitCall {
   MatrixView<const T> points;
@@ -47,11 +48,11 @@ template <class T>
 void describe(const FitCall<T>& call, JobPlan<T>& plan);
 template <class T>
 void choose(const FitCall<T>& call, JobPlan<T>& plan);
-/// Also starts the threads.
+/// Estimates memory and starts the threads.
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan);
 
-/// Runs the four steps of any call.
+/// Runs the first four steps of a call.
 template <class Call>
 auto plan_of(const Call& call) {
   auto plan = check(call);

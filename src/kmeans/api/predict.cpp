@@ -25,10 +25,10 @@ namespace {
 template <class T>
 struct PredictCall : ModelCall<T> {
   const KMeansMemory<T>& memory;
-  bool needs_labels = false;  ///< true if the call must fill the caller's labels
+  bool needs_labels = false;  ///< true if the call must write the caller's labels
 };
 
-/// Returns the options of the fit whose last assignment equals the prediction.
+/// Returns the options of a fit whose last assignment gives the labels of the prediction.
 KMeansOptions options_of(KMeansMetric metric) {
   KMeansOptions options;
   options.init = KMeansInit::given;
@@ -99,7 +99,7 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
-/// Predicts with any model, standardizing or not.
+/// Predicts with any model, whether or not it standardizes.
 template <class T>
 KMeansPrediction predict_by_model(const PredictCall<T>& call) {
   if (call.model.standardization.empty()) return predict(call);

@@ -1,4 +1,4 @@
-// The preparation of a fit, or of the choice of its initial centroids, between its plan and its run.
+// Prepares a fit, or the choice of its initial centroids, after its plan is made and before it runs.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class PreparedFit {
   PreparedPoints<T>& points() { return points_; }
   std::int64_t different_points() const { return different_points_; }
 
-  /// See initialize() for `copy` and `so_far`.
+  /// Chooses the initial centroids of a restart. `copy` and `so_far` are passed to initialize().
   FirstCentroids<T> first_centroids(int restart, std::shared_ptr<ByteRows<T>>* copy = nullptr,
                                     const SeedingSoFar& so_far = {}) {
     const core::PhaseTimer timer(phases_, "initialize");

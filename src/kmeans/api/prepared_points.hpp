@@ -1,4 +1,4 @@
-// The points of a job at the place where it runs, and their statistics.
+// The points of a job in the memory where the job runs, and their statistics.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,9 @@ namespace gradus::kmeans_detail {
 template <class T>
 class PreparedPoints {
  public:
-  /// Brings the points to the place of the job and reads them. `centroids`: given ones in host memory, or empty.
-  /// `gpu_bytes`: GPU memory of the job besides points and weights. Throws InputError for unusable values.
+  /// Copies the points to the memory where the job runs, if necessary, and examines their values. `centroids` are the
+  /// given ones in host memory, or empty. `gpu_bytes` is the GPU memory that the job uses besides points and weights.
+  /// Throws InputError for unusable values.
   PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
                  std::uint64_t gpu_bytes, std::vector<Phase>& phases);
 
@@ -21,9 +22,10 @@ class PreparedPoints {
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const Statistics& statistics() const { return statistics_; }
 
-  /// Counts different points up to the number of clusters. Throws InputError for fewer, unless the options accept that.
+  /// Returns the number of different points, counted up to the number of clusters. Throws InputError if there are fewer
+  /// different points than clusters, unless the options accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// Throws InputError if there are several clusters, and points differ but all squared distances are zero.
+  /// Throws InputError if there are several clusters and all squared distances are zero although points differ.
   void require_distances(std::int64_t clusters) const;
 
   /// Returns a problem that refers to memory of this object.

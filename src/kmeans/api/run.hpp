@@ -1,4 +1,4 @@
-// The step of a public call that runs a variant.
+// Runs the variant of a public call.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Runs the variant. A rank without points only takes part in the sums of the other ranks.
+/// Runs the variant. A rank without points only takes part in the sums over the ranks.
 template <class T>
 KMeansResult<T> run(const Variant& variant, const Problem<T>& problem, const Execution& execution,
                     std::vector<Phase>& phases) {

@@ -1,17 +1,18 @@
-// The table is filled from coarse to fine. A box of cells inherits the candidates of its parent box and keeps those
-// that may be nearest to some point in it. If one candidate is left, all cells of the box are settled. Otherwise the
-// box is halved along its longest edge, down to single cells. Only boxes across a border between clusters are halved,
-// so the work grows with the length (or area) of the borders, not with clusters x cells.
+// The table is filled from coarse to fine. A box of cells inherits the candidates of its parent box and keeps the
+// candidates that may be nearest to some point in the box. If one candidate is left, all cells of the box are settled.
+// Otherwise the box is halved along its longest edge, down to single cells. Only boxes across a border between clusters
+// are halved, so the work grows with the length (or area) of the borders, not with the product of clusters and cells.
 //
-// Selection of candidates. Let m be the middle of a box, r_j half its edges, and a the candidate nearest to m. For
-// every x in the box
+// Selection of candidates. Let m be the middle of a box, r_j half the length of its edge j, and a the candidate nearest
+// to m. For every x in the box
 //
 //   D(x, b) - D(x, a) = D(m, b) - D(m, a) - 2 sum (x_j - m_j) (b_j - a_j) >= D(m, b) - D(m, a) - 2 sum r_j |b_j - a_j|.
 //
 // If this bound exceeds all rounding, b is ruled out. Rounding, with u = 2^-53 and d <= 3: the error of the canonical
-// chain is at most (d + 2) u D(x, .), where D(x, .) <= 2 (D(m, .) + R) and R = sum r_j^2. The D(m, .) computed here
-// have the same relative error. The sum has a relative error of (d + 2) u and is at most R + 2 D(m, a) + 2 D(m, b). The
-// total is below 2^-47 (D(m, a) + D(m, b) + R) and, for underflow, far below 1e-290. Equal distances are never settled.
+// chain is at most (d + 2) u D(x, .), where D(x, .) <= 2 (D(m, .) + R) and R = sum r_j^2. The values of D(m, .)
+// computed here have the same relative error. The sum has a relative error of (d + 2) u and is at most R + 2 D(m, a) +
+// 2 D(m, b). The total is below 2^-47 (D(m, a) + D(m, b) + R) and, for underflow, far below 1e-290. Equal distances are
+// never settled.
 #include "kmeans/assign/cell_table.hpp"
 
 #include <algorithm>
@@ -28,8 +29,9 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-constexpr std::int64_t listed_per_cell = 4;  // room for lists; later boxes use the list of a larger box
-constexpr std::int64_t work_per_cell = 48;   // candidates examined per cell; afterwards lists are not shortened further
+// Capacity of the lists. When they are full, boxes use the list of a larger box.
+constexpr std::int64_t listed_per_cell = 4;
+constexpr std::int64_t work_per_cell = 48;  // candidates examined; afterwards lists are not shortened further
 
 }  // namespace
 
@@ -63,7 +65,7 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
 }
 
 void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
-  // Maps each bit of a cell's index on an axis to a bit of its position in the last level.
+  // For each bit of a cell's index on an axis, find the matching bit of the cell's position in the last level.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
   Node box{};
@@ -153,14 +155,14 @@ class CellTable::TileBuilder {
   }
 
  private:
-  /// Candidates, and their position in the table if they are already stored.
+  /// Candidates, and the table entry of their list, or -1 if the list is not stored yet.
   struct List {
     std::span<const std::int32_t> clusters;
     List* wider;  ///< the list of a larger box, or null
     std::int32_t entry;
   };
 
-  // Settles or halves a box. `box`: the node's number in the tree; `free`: the end of the stack of candidates.
+  // Settles a box or halves it. `box` is the node's number in the tree; `free` is the end of the stack of candidates.
   void visit(const Node& node, std::int64_t box, List& known, std::int32_t* free) {
     if (!table_.is_occupied(box)) return;
     const std::int64_t count = keep(node, known.clusters, free);
@@ -178,17 +180,18 @@ class CellTable::TileBuilder {
     visit(upper, 2 * box + 1, list, free);
   }
 
-  // Stores the candidates that may be nearest to a point in the box, in ascending order, and returns their number.
+  // Stores the candidates that may be nearest to a point in the box at `kept`, in ascending order. Returns their
+  // number.
   std::int64_t keep(const Node& node, std::span<const std::int32_t> known, std::int32_t* kept) {
     double middle[D];
     double half[D];
-    double extent = 0;  // R
+    double extent = 0;  // R in the derivation above
     for (int axis = 0; axis < D; ++axis) {
       edges(axis, node.first[axis], node.size[axis], middle[axis], half[axis]);
       extent += half[axis] * half[axis];
     }
     double least = HUGE_VAL;
-    const double* nearest = centroids_;  // replaced by the first candidate
+    const double* nearest = centroids_;  // an initial value that the first candidate replaces
     for (std::size_t index = 0; index < known.size(); ++index) {
       const double* centroid = centroids_ + std::int64_t{known[index]} * D;
       double sum = 0;
@@ -210,7 +213,7 @@ class CellTable::TileBuilder {
     return count;
   }
 
-  // Computes middle and half length of an edge of a box, rounded outwards.
+  // Computes the middle and half the length of an edge of a box, rounded outwards.
   void edges(int number, std::int32_t first, int size, double& middle, double& half) const {
     const CellAxis& axis = table_.axes_[static_cast<std::size_t>(number)];
     const std::int32_t last = first + (1 << size) - 1;
@@ -237,7 +240,8 @@ class CellTable::TileBuilder {
       }
   }
 
-  // Returns the entry of the list in the table. Remembers recent lists, because neighbouring boxes often share them.
+  // Returns the table entry of the list, and stores the list if necessary. Recent lists are remembered, because
+  // adjacent boxes often share a list.
   std::int32_t entry_of(List& list) {
     if (list.entry != -1) return list.entry;
     const std::span<const std::int32_t> clusters = list.clusters;
@@ -249,7 +253,7 @@ class CellTable::TileBuilder {
     const bool known =
         recent >= 0 && lists[recent] == count && std::equal(clusters.begin(), clusters.end(), lists + recent + 1);
     if (!known) {
-      // Space for the tile's widest list is always reserved, so it can serve as a fallback.
+      // Space for the tile's widest list stays reserved, so this list can always serve as a fallback.
       const std::int64_t end = next_ + count + 1 + table_.clusters_ + 1;
       if (list.wider != nullptr && end > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
       lists[next_] = static_cast<std::int32_t>(count);
@@ -272,7 +276,7 @@ class CellTable::TileBuilder {
 
 template <int D>
 void CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t worth_threads = 4096;  // cells
+  constexpr std::int64_t worth_threads = 4096;  // number of cells
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
   {

@@ -1,5 +1,5 @@
-// A regular grid of cells over the bounding box of the points. For each cell it stores the clusters that can be nearest
-// to a point in it, usually one. Used by simd_grid.
+// A regular grid of cells over the bounding box of the points. For each cell, the table stores the clusters that may be
+// nearest to a point in the cell, usually one. Used by simd_grid.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr std::int64_t grid_cluster_limit = 65536;
 struct CellAxis {
   double origin = 0;  ///< middle of the first cell
   double step = 1;
-  double slack = 0;  ///< covers the rounding of i where callers compute it, in cells
+  double slack = 0;  ///< in cells; covers the rounding of i when callers compute it
   double lowest = 0;
   double highest = 0;
   int bits = 0;  ///< the axis has 2^bits cells
@@ -28,23 +28,26 @@ struct CellAxis {
 
 class CellTable {
  public:
-  /// Flag of an entry with several candidates; the `place` bits then locate its list.
+  /// Flag of an entry with several candidates. The bits `place` of such an entry locate its list.
   static constexpr std::int32_t mixed = INT32_MIN;
   /// Additional flag of an entry whose list has two clusters.
   static constexpr std::int32_t pair = 1 << 30;
   static constexpr std::int32_t place = pair - 1;
 
   CellTable() = default;
-  /// `occupied`: per cell, nonzero if any point is in it; other cells are skipped. Empty: all cells are occupied.
+  /// `occupied` has a nonzero element for each cell that contains a point; other cells are skipped. If it is empty, all
+  /// cells are occupied.
   CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied);
 
-  /// Fills the table for `centroids` (row-major). The work is O(cells + clusters) for each of the up to 64 tiles;
-  /// therefore lists stay long if many centroids share a cell. Throws InterruptedError after a stop request.
+  /// Fills the table for `centroids` (row-major). The work is O(cells + clusters) for each of the up to 64 tiles. To
+  /// keep this limit, lists may stay long if many centroids share a cell. Throws InterruptedError after a stop request.
   void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
-  /// Per cell, with the first axis fastest: the label of all its points, or mixed | pair? | place of a list.
+  /// Returns one entry per cell, with the first axis fastest. An entry is the label of all points in the cell, or the
+  /// place of a list combined with the flag `mixed` and, for two clusters, `pair`.
   const std::int32_t* entries() const { return entries_.data(); }
-  /// At each place: the number of clusters, followed by the clusters in ascending order.
+  /// Returns the lists. At the place of a list is the number of its clusters, followed by the clusters in ascending
+  /// order.
   const std::int32_t* lists() const { return lists_.data(); }
 
   static std::uint64_t bytes(std::int64_t cells, std::int64_t clusters, int threads);
@@ -67,11 +70,12 @@ class CellTable {
 
   std::vector<CellAxis> axes_;
   std::int64_t clusters_ = 0;
-  std::int64_t tile_capacity_ = 0;  ///< of lists_, per tile
+  std::int64_t tile_capacity_ = 0;  ///< length of the part of lists_ that belongs to one tile
   std::vector<Node> tiles_;
   std::vector<std::int64_t> tile_cells_;  ///< number of occupied cells in each tile
-  /// Flags that say if a box contains an occupied cell, stored as a binary heap: box 1 is the whole space, and box i
-  /// has the halves 2 i and 2 i + 1. All boxes of a level are split along the same axis. Empty: all cells are occupied.
+  /// Flags of boxes that contain an occupied cell, stored as a binary heap: box 1 is the whole space, and the halves of
+  /// box i are boxes 2 i and 2 i + 1. All boxes of a level are split along the same axis. If tree_ is empty, all cells
+  /// are occupied.
   std::vector<std::uint8_t> tree_;
   Buffer<std::int32_t> entries_;
   Buffer<std::int32_t> lists_;

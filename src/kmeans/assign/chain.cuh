@@ -1,4 +1,4 @@
-// Decides the points that the filter left open by the canonical chain, among their candidates or all clusters.
+// Labels the points that the filter left open. The canonical chain compares their candidates, or all clusters.
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,7 @@ struct Nearest {
   double distance = INFINITY;
   std::int32_t cluster = 0x7fffffff;
 
-  /// Replaces this result by a nearer one; the lower cluster wins ties.
+  /// Replaces this result if the other one is nearer, or equally near with a lower cluster.
   __device__ void meet(double other_distance, std::int32_t other_cluster) {
     if (other_distance < distance || (other_distance == distance && other_cluster < cluster)) {
       distance = other_distance;
@@ -70,7 +70,7 @@ __global__ void compare_candidates(const __grid_constant__ FilterJob job, const 
   const int lane = static_cast<int>(threadIdx.x) % 8;
   const unsigned int stride = gridDim.x * blockDim.x / 8;
   const unsigned int own = (blockIdx.x * blockDim.x + threadIdx.x) / 8;
-  for (unsigned int first = own & ~3u; first < count; first += stride) {  // the same in all lanes of a warp
+  for (unsigned int first = own & ~3u; first < count; first += stride) {  // `first` is the same in all lanes of a warp
     const unsigned int place = first + own % 4;
     const bool exists = place < count;
     const std::int32_t point = exists ? job.doubtful[place] : 0;
@@ -89,7 +89,7 @@ __global__ void compare_candidates(const __grid_constant__ FilterJob job, const 
   }
 }
 
-// Compares points with too many candidates with all clusters. Launch: blocks of 256 threads, a grid-stride loop.
+// Compares points that have too many candidates with all clusters. Launch: blocks of 256 threads, a grid-stride loop.
 template <class T>
 __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   __shared__ Nearest near[8];
@@ -104,7 +104,7 @@ __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJo
                    cluster);
     for (int lanes = 16; lanes > 0; lanes /= 2) nearest.meet_lanes(lanes);
     if (lane == 0) near[threadIdx.x / 32] = nearest;
-    __syncthreads();  // every warp has written its nearest
+    __syncthreads();  // every warp has written its nearest cluster
     if (threadIdx.x < 32) {
       nearest = near[lane % 8];
       for (int lanes = 4; lanes > 0; lanes /= 2) nearest.meet_lanes(lanes);

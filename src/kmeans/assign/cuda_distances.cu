@@ -1,4 +1,5 @@
-// Distances of points on a GPU to centroids by the canonical chain: to their own centroids, and of all to all.
+// Distances by the canonical chain for points on a GPU: of each point to its own centroid, and of all points to all
+// centroids.
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"
@@ -7,6 +8,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
+// Computes the distance of each point to its own centroid.
 // Launch: one thread per row.
 template <class T>
 __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroids, const std::int32_t* labels,
@@ -22,11 +24,12 @@ __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroid
   out[row] = squares;
 }
 
-constexpr int square_side = 64;   // points and centroids per block of find_distances
-constexpr int square_depth = 16;  // columns at a time
-constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // limit of the grid height
+constexpr int square_side = 64;   // number of points, and of centroids, per block of find_distances
+constexpr int square_depth = 16;  // number of columns that are processed at a time
+constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // limited by the height of a grid
 
-/// Computes the distances of transform() by the canonical chain. A thread computes four points by four centroids.
+/// Computes the distances of kmeans_transform() by the canonical chain. Each thread handles four points and four
+/// centroids.
 /// Launch: blocks of 16 x 16 threads, one per 64 points (x) and 64 centroids (y).
 template <class T>
 __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> centroids, bool cosine, T* out,
@@ -94,16 +97,16 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
   const std::int64_t k = centroids.rows();
   const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *job_);
   const bool stays = !distances.place().is_host();
-  // Distances for host memory are computed some hundred MiB at a time,
+  // For host memory, each part of the distances has at most 256 MiB.
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
-  // and some milliseconds at a time (tenths of a second on a GPU with slow double precision).
+  // Each part takes some milliseconds to compute (tenths of a second on a GPU with slow double precision).
   constexpr double most_operations = 0x1p36;
   const double of_a_point = static_cast<double>(k) * static_cast<double>(d);
   const auto in_time = static_cast<std::int64_t>(std::clamp(most_operations / of_a_point, 64.0, 0x1p40));
   const std::int64_t at_once = std::clamp<std::int64_t>(stays ? in_time : std::min(in_time, most_elements / k), 1, n);
   cuda::DeviceBuffer<T> piece(stays ? 0 : at_once * k);
   for (std::int64_t first = 0; first < n; first += at_once) {
-    if (first > 0) stream.wait();  // earlier launches are done
+    if (first > 0) stream.wait();  // waits for earlier launches, so that stop requests take effect between launches
     core::honour_stop(job_->stop(), "stopped while the GPU was at work");
     progress(first);
     const std::int64_t count = std::min(at_once, n - first);

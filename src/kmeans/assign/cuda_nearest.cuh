@@ -1,4 +1,4 @@
-// Device code that several CUDA rungs share: centroids in shared memory, and the unrolled search.
+// Device code that several CUDA variants share: centroids in shared memory, and the unrolled search.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,11 +24,12 @@ __device__ const T* copy_to_shared(const T* from, int count) {
 template <class T>
 struct NearestInShared {
   std::int32_t cluster = 0;
-  T distance = 0;  ///< squared
+  T distance = 0;  ///< squared distance
 };
 
-/// Returns the nearest of k centroids (rows) to point `point` of column-major points. The loop over coordinates is
-/// unrolled by eight: eight loads are in flight at once, and the loop overhead is paid once per eight.
+/// Returns the nearest of k centroids (stored by rows) to the point number `point` of points stored by columns. The
+/// loop over coordinates is unrolled by eight, so eight loads are in flight at once, and the loop overhead occurs once
+/// per eight coordinates.
 template <class T>
 __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, std::int64_t point, int d,
                                                const T* centroids, int k) {
@@ -54,7 +55,7 @@ __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, 
   return best;
 }
 
-/// Allows a kernel `bytes` of dynamic shared memory, and returns `bytes`.
+/// Permits a kernel to use `bytes` of dynamic shared memory, and returns `bytes`.
 template <class Kernel>
 std::size_t allow_shared(Kernel* kernel, std::size_t bytes) {
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes);

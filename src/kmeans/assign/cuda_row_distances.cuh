@@ -1,8 +1,8 @@
 // Block-level distances of 256 rows of points to other rows, and sums over a block. Shared by the statistics of points
 // and the choice of initial centroids on a GPU.
 //
-// A block processes the blocks of RowSums (row_sums.hpp). Each thread loops over one row, so each distance has the
-// canonical order. Short rows are read directly, long rows through a tile of columns in shared memory.
+// A thread block processes the row blocks of RowSums (row_sums.hpp). Each thread loops over one row, so each distance
+// has the canonical order. Short rows are read directly, long rows through a tile of columns in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,25 +19,27 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int short_columns = 8;  // rows this short let a warp read its rows in whole lines
+inline constexpr int short_columns = 8;  // a warp reads rows of at most this length in whole lines
 inline constexpr int most_others = 64;
 
-/// Rows to which distances are computed, Group at a time. All threads of a block construct it once per kernel.
+/// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct it together,
+/// once per kernel.
 template <class T, int Group>
 class OtherRows {
  public:
-  /// Uses rows which[0] to which[count - 1] of `others`, at most most_others. Null: the first `count` rows.
+  /// Uses the rows of `others` with the numbers which[0] to which[count - 1], at most most_others. If `which` is null,
+  /// uses the first `count` rows.
   __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
       : others_(others), which_(which), count_(count) {
     if (!are_short()) return;
-    Shared& near = shared();  // all rows, for every block of points that follows
+    Shared& near = shared();  // the shared memory keeps these rows for all later blocks of points
     const int padded = (count + Group - 1) / Group * Group;
     for (int index = static_cast<int>(threadIdx.x); index < padded * others.columns; index += block_rows)
       near.others[index] = value_of(index / others.columns, index % others.columns);
     __syncthreads();  // all rows are written
   }
 
-  /// Computes distances[g] = D(row `first` + thread, other `part` + g), where they exist.
+  /// Computes distances[g] = D(row `first` + thread, other row `part` + g), if both rows exist.
   __device__ void find(const DeviceRows<T>& rows, std::int64_t first, int part, double (&distances)[Group]) const {
 #pragma unroll
     for (int g = 0; g < Group; ++g) distances[g] = 0;
@@ -54,7 +56,7 @@ class OtherRows {
   }
 
  private:
-  static constexpr int width = 128 / static_cast<int>(sizeof(T));  // columns of a tile
+  static constexpr int width = 128 / static_cast<int>(sizeof(T));  // number of columns of a tile
 
   struct Shared {
     T tile[block_rows * (width + 1)];  // the odd width puts the rows of a warp in different banks
@@ -104,7 +106,7 @@ class OtherRows {
   int count_;
 };
 
-/// Returns the sum over the block in thread 0.
+/// Returns the sum over the block. Only thread 0 gets the sum.
 __device__ inline Word block_total(Word value) {
   __shared__ Word parts[block_rows / 32];
   for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffffu, value, lanes);

@@ -1,7 +1,7 @@
 // A group of points is transposed, as doubles, into a tile in which equal coordinates of neighbouring points are
-// adjacent. Each vector lane computes the canonical chain of one point, so the bits equal the plain loop's. A tile
-// serves up to 16 centroids. Without fused multiply-add instructions the plain loop runs (std::fma rounds once
-// everywhere).
+// adjacent. Each vector lane computes the canonical chain of one point, so the results have the same bits as the plain
+// loop's. A tile is used for up to 16 centroids. Without fused multiply-add instructions, the plain loop runs; its
+// std::fma rounds once on every machine.
 //
 // Per point, centroid and coordinate, a lane does one subtraction and one fused multiply-add. The transposition takes
 // about half a cycle per point and coordinate, so one or two centroids take almost as long as four.
@@ -28,10 +28,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Lanes = hn::ScalableTag<double>;
 constexpr std::int64_t lanes = hn::MaxLanes(Lanes());
-constexpr std::int64_t group = 4 * lanes;    // points of a tile
-constexpr std::int64_t tile_dims = 64;       // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
-constexpr std::int64_t panel_dims = 1024;    // coordinates of the centroids converted to double at a time
-constexpr std::int64_t panel_values = 8192;  // 64 KiB of them, in the L2 cache
+constexpr std::int64_t group = 4 * lanes;  // number of points in a tile
+constexpr std::int64_t tile_dims = 64;     // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
+// Number of coordinates of the centroids that are converted to double at a time.
+constexpr std::int64_t panel_dims = 1024;
+constexpr std::int64_t panel_values = 8192;  // 64 KiB of converted coordinates, in the L2 cache
 constexpr std::int64_t most_centroids = 16;
 
 // Loads 4 (or 2) coordinates as doubles.
@@ -41,7 +42,8 @@ HWY_INLINE hn::Vec<D> load_doubles(D d, const T* from) {
   else return hn::LoadU(d, from);
 }
 
-// Fills tile[dim][point] with points, or with differences from `centroids`. `points`: a multiple of `lanes` addresses.
+// Fills tile[dim][point] with points, or with their differences from `centroids`. The number of addresses in `points`
+// must be a multiple of `lanes`.
 template <class T>
 HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std::int64_t count, std::int64_t first_dim,
                           std::int64_t dims, double* HWY_RESTRICT tile) {
@@ -83,14 +85,14 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// The state of a group's chains: sums[c * stride + point], all zero if `fresh`.
+// The state of the chains of a group: sums[c * stride + point], all zero if `fresh`.
 struct Sums {
   double* at;
   std::int64_t stride;
   bool fresh;
 };
 
-// Extends the chains of `vectors` vectors of points and `count` centroids by the tile's coordinates.
+// Extends the chains of `vectors` vectors of points and `count` centroids by the coordinates in the tile.
 template <int count, int vectors>
 HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const double* HWY_RESTRICT centroids,
                       std::int64_t centroid_stride, const Sums& sums, std::int64_t first_centroid,
@@ -116,8 +118,9 @@ HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const 
     for (int v = 0; v < vectors; ++v) hn::StoreU(sum[c][v], d, at + c * sums.stride + v * lanes);
 }
 
-// Extends the chains of the first `count` points of a group. Eight chains hide the latency of the fused multiply-add
-// and leave registers for the points: four centroids with two vectors, or two with four.
+// Extends the chains of the first `count` points of a group. Four centroids with two vectors of points, or two
+// centroids with four vectors, make eight chains. These hide the latency of the fused multiply-add and leave registers
+// for the points.
 HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims, const double* centroids,
                        std::int64_t centroid_stride, std::int64_t clusters, const Sums& sums) {
   std::int64_t c = 0;
@@ -140,7 +143,8 @@ HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T**
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Prefetches coordinates [first_dim, end_dim) of a group: pieces of separate rows, which the hardware does not predict.
+// Prefetches the coordinates [first_dim, end_dim) of a group. These coordinates are in separate rows, whose addresses
+// the hardware does not predict.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
                          std::int64_t end_dim) {
@@ -169,7 +173,8 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
       for (std::int64_t first = 0; first < count; first += group) {
         const std::int64_t present = count - first < group ? count - first : group;
         gather_group(points + first, present, group_points);
-        // A full group accumulates in the result itself. A short group must not write past the end.
+        // A full group accumulates in the result itself. A short group uses a buffer, because it must not write past
+        // the end.
         double* const result = out + cluster * count + first;
         Sums sums{result, count, panel_first == 0};
         if (present < group) {
@@ -206,7 +211,7 @@ void own_block(const T* const* points, const T* const* centroids, std::int64_t c
   double own_sums[group];
   const T* group_points[group];
   const T* group_centroids[group];
-  double zeros[tile_dims] = {};  // the tile already holds differences, and t - 0 is t
+  double zeros[tile_dims] = {};  // the tile already holds differences t, and t - 0 = t
   for (std::int64_t first = 0; first < count; first += group) {
     const std::int64_t present = count - first < group ? count - first : group;
     gather_group(points + first, present, group_points);
@@ -281,7 +286,7 @@ HWY_EXPORT(own_block_f64);
 
 namespace {
 
-constexpr std::int64_t addresses = 256;  // addresses of points or centroids held at a time
+constexpr std::int64_t addresses = 256;  // number of addresses of points or centroids in a local array
 
 template <class T>
 std::int64_t take_addresses(MatrixView<const T> rows, std::int64_t first, const T** to) {
@@ -301,7 +306,7 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  // Parallel loops pass few points at a time and must not allocate, because no exception may leave them.
+  // Parallel loops pass few points at a time and must not allocate, because exceptions cannot leave them.
   const T* few[addresses];
   std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);
   const T** const rows = many.empty() ? few : many.data();

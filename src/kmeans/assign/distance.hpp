@@ -1,5 +1,5 @@
-// Canonical squared distances (see gradus/kmeans.hpp) in bulk. They have the bits of squared_distance() but use vector
-// instructions across points if the machine has fused multiply-add.
+// Canonical squared distances (see gradus/kmeans.hpp) of many points. They have the same bits as squared_distance(). If
+// the machine has fused multiply-add, vector instructions process several points at once.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out);
 
-/// Computes out[c * count + p] = D(*points[p], *centroids[c]) for rows of `dimensions` coordinates given by address.
+/// Computes out[c * count + p] = D(*points[p], *centroids[c]) for rows of `dimensions` coordinates that are given by
+/// address.
 template <class T>
 void squared_distances(const T* const* points, std::int64_t count, const T* const* centroids, std::int64_t clusters,
                        std::int64_t dimensions, double* out);

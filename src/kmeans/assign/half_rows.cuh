@@ -1,4 +1,4 @@
-// Rows as FP16, shifted and scaled, with the lengths of the rows and of their rounding errors for the error bound.
+// Shifted and scaled rows as FP16. The lengths of the rows and of their rounding errors are stored for the error bound.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -17,8 +17,8 @@ struct Conversion {
   int stride;
 };
 
-/// Converts one row with `lanes` neighbouring lanes. A `sign` of -1 stores the negative row. The lengths are rounded
-/// up. All lanes of the warp must take part; lanes without a row convert another row with `is_wanted` false.
+/// Converts one row with `lanes` adjacent lanes. If `sign` is -1, stores the negated row. Lengths are rounded up. All
+/// lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` = false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {
@@ -51,7 +51,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
     for (int index = 0; index < quad; ++index) {
       const int dim = first + index;
       const double value = dim < by.d ? sign * (static_cast<double>(own[index]) - by.middle[dim]) * by.scale : 0.0;
-      // Rounds through float, which is faster; the loss is measured anyway.
+      // Rounding through float is faster. The rounding error is measured in any case.
       rounded.values[index] = __float2half_rn(static_cast<float>(value));
       const double rest = value - static_cast<double>(__half2float(rounded.values[index]));
       squares += value * value;
@@ -67,8 +67,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
 }
 
-// Converts the points. `slots`: the point of each row; null: the same number. Launch: `lanes` lanes per row,
-// grid-stride.
+// Converts the points. slots[row] is the point in that row; if `slots` is null, it is the point with the same number.
+// Launch: `lanes` lanes per row, grid-stride loop.
 template <int lanes, class T>
 __global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
                                __half* halves, TensorLengths* lengths) {
@@ -80,7 +80,7 @@ __global__ void convert_points(const T* points, std::int64_t n, const std::int32
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t slot = own + round * stride;
     const std::int64_t point = next;
-    next = point_of(slot + stride);  // loads while this point is converted
+    next = point_of(slot + stride);  // the next point loads while this point is converted
     const TensorLengths both = convert_row<lanes>(points + point * by.d, by, 1.0, slot < n, halves + slot * by.stride);
     if (threadIdx.x % lanes == 0 && slot < n) lengths[slot] = both;
   }
@@ -94,10 +94,11 @@ static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
 }
 
 inline __device__ void raise(float* largest, float value) {
-  // Non-negative floats have the order of their bits.
+  // Non-negative floats have the same order as their bits.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 
+// Converts the centroids, negated.
 // Launch: one warp per centroid, including the padding of the last tile.
 template <class T>
 __global__ void convert_centroids(const T* centroids, int k, int padded, Conversion by, __half* halves,

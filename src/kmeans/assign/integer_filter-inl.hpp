@@ -29,13 +29,13 @@ using DotVector = decltype(hn::Zero(WideTag()).raw);
 constexpr std::int64_t vector_lanes = hn::MaxLanes(WideTag());
 #else
 #define GRADUS_INTEGER_PANELS 0
-constexpr std::int64_t vector_lanes = 16;  // whole vectors of any length
+constexpr std::int64_t vector_lanes = 16;  // arrays are padded to whole vectors of any length
 #endif
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 
 // Instructions that multiply small integers and accumulate in 32 bits: AVX512-VNNI, or AVX-VNNI for AVX2 vectors.
-// Highway 1.0.3 does not offer them, and its AVX3_DL target confuses the two, so inline assembly is used. The filter
-// checks for them at run time, when it is constructed.
+// Highway 1.0.3 does not offer them, and its AVX3_DL target does not distinguish the two, so inline assembly is used.
+// Whether the CPU has the instructions is checked at run time, when the filter is constructed.
 #undef GRADUS_DOT_INSTRUCTIONS
 #if GRADUS_INTEGER_PANELS && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
 #define GRADUS_DOT_INSTRUCTIONS 1
@@ -47,7 +47,7 @@ constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 #define GRADUS_DOT_REGISTER "x"
 #endif
 
-// sum[i] += the products of 2 pairs of 16-bit integers.
+// Adds the products of 2 pairs of 16-bit integers to each sum[i].
 HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
   asm(GRADUS_DOT_ENCODING "vpdpwssd %2, %1, %0"
       : "+" GRADUS_DOT_REGISTER(sum)
@@ -55,7 +55,7 @@ HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
   return sum;
 }
 
-// sum[i] += the products of 4 unsigned and 4 signed bytes.
+// Adds the products of 4 unsigned and 4 signed bytes to each sum[i].
 HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
   asm(GRADUS_DOT_ENCODING "vpdpbusd %2, %1, %0"
       : "+" GRADUS_DOT_REGISTER(sum)
@@ -75,10 +75,11 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
          ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
 }
 
-// Returns the relative error of a squared norm from the float tile: rounded values and a float sum of their squares.
+// Returns the relative error of a squared norm that is computed as a float sum of squares of the rounded values in the
+// float tile.
 inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
 
-// Returns the bound of the canonical chain's rounding, to be added to the error of each score.
+// Returns a bound of the canonical chain's rounding, which callers add to the error of each score.
 //
 // Two scores that differ by more than twice their error order the exact distances. But the label is the least
 // *canonical* distance, and the chain's rounding may reverse the order. This rounding dominates if a point is far away
@@ -96,14 +97,15 @@ inline double square_rounding(std::int64_t dimensions) { return static_cast<doub
 // so c is not canonically nearest, not even in a tie. Hence g r^2 / 2 is added to the error of each score. Scores that
 // differ by more than twice the enlarged error then have true scores that differ by more than g r^2.
 //
-// If the centroids are spread as widely as the points, this is about a millionth of a step and changes nothing.
+// If the centroids are spread as widely as the points, the addition is about a millionth of a step and has no effect.
 template <class T>
 double chain_error(const FilterView<T>& filter, double length, double unit) {
   const double reach = length + __builtin_sqrt(2 * filter.largest_half_square);
   return 0.5 * (static_cast<double>(filter.dimensions + 16) * 0x1p-53) * reach * reach * unit;
 }
 
-// Loads the rows relative to the middle, scaled, in float, and their squared norms. Returns the greatest squared norm.
+// Loads rows in float, relative to the middle and scaled, and computes their squared norms. Returns the greatest
+// squared norm.
 template <class T>
 double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
                  double* squared_norms) {
@@ -155,7 +157,7 @@ double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t
 }
 
 #if GRADUS_INTEGER_PANELS
-// Adds the products of pairs of 16-bit integers, in one instruction (`dot`) or two.
+// Adds the products of pairs of 16-bit integers to the sums, in one instruction (`dot`) or two.
 template <bool dot>
 HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroids) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -169,7 +171,7 @@ HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroi
 #endif
 
 #if GRADUS_INTEGER_PANELS
-// Multiplies four rows by `vectors` vectors of clusters, which are one or two panels.
+// Multiplies four rows by `vectors` vectors of clusters. These vectors are one or two panels.
 template <bool dot, std::int64_t vectors>
 HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_t* panel, const std::int32_t* offsets,
                               std::int64_t stride, std::int64_t pairs, std::int32_t* scores,
@@ -181,7 +183,8 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
   for (auto& row : sums)
 #pragma GCC unroll 8
     for (auto& sum : row) sum = hn::Zero(wide).raw;
-  // Without dot instructions one pair at a time, or the compiler sums several pairs first and runs out of registers.
+  // Without dot instructions, process one pair at a time. With two pairs the compiler first sums several pairs and runs
+  // out of registers.
   constexpr std::int64_t together = dot ? 2 : 1;
 #pragma GCC unroll 2
   for (std::int64_t step = 0; step < pairs; step += together)
@@ -213,16 +216,16 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
 #endif
 
 // Computes scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c) exactly, for
-// whole panels [first, last). Processes four rows at a time: `rows` must be padded to a multiple of four.
+// the panels [first, last). Processes four rows at a time, so `rows` must be padded to a multiple of four.
 template <bool dot>
 [[maybe_unused]] void multiply_with(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
                                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
                                     std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
   const std::int64_t stride = padded_dimensions(dimensions);
-  const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so whole steps of two pairs
+  const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so steps of two pairs are possible
 #if GRADUS_INTEGER_PANELS
   std::int64_t cluster = first;
-  if constexpr (vector_lanes == 16)  // AVX-512 has registers for two panels at a time
+  if constexpr (vector_lanes == 16)  // with AVX-512 there are enough registers for two panels at a time
     for (; cluster + 2 * panel_clusters <= last; cluster += 2 * panel_clusters)
       for (std::int64_t row = 0; row < count; row += 4)
         multiply_tile<dot, 4>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
@@ -253,7 +256,7 @@ template <bool dot>
   multiply_with<false>(rows, count, panels, offsets, dimensions, first, last, scores, score_stride);
 }
 
-// Returns the least of a row of scores (whole vectors).
+// Returns the least of a row of scores. `count` is a multiple of the vector length.
 [[maybe_unused]] std::int32_t least_score(const std::int32_t* scores, std::int64_t count) {
   const hn::ScalableTag<std::int32_t> lanes;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
@@ -280,7 +283,7 @@ template <bool dot>
   const auto put = [&](std::uint64_t bits, std::int64_t first) {
     for (; bits != 0; bits &= bits - 1) places[count++] = static_cast<std::int32_t>(first + __builtin_ctzll(bits));
   };
-  if (size <= 64 && width > 1) {  // one word of bits, without a data-dependent branch
+  if (size <= 64 && width > 1) {  // one word of bits, which needs no data-dependent branch
     std::uint64_t bits = 0;
     for (std::int64_t first = 0; first < size; first += width) bits |= bits_at(first) << first;
     put(bits, 0);
@@ -293,15 +296,15 @@ template <bool dot>
 
 // A sub-block of points, quantized relative to the middle of the centroids.
 struct QuantizedPoints {
-  double squared_norms[sub_block];      // of the scaled points, within square_rounding()
-  const std::int16_t* rows[sub_block];  // padded to a multiple of four
+  double squared_norms[sub_block];      // squared norms of the scaled points, accurate to square_rounding()
+  const std::int16_t* rows[sub_block];  // addresses of quantized points, padded to a multiple of four
   double steps;                         // quantization steps for a scaled length of 1
   double unit;                          // steps of a score for a scaled squared length of 1
-  double error;                         // error bound of a score in its steps, without the canonical chain
+  double error;                         // error bound of a score in its steps, without the error of the canonical chain
   double label_error;                   // error bound including the canonical chain
 };
 
-// Computes the half squares of the centroids in steps of the score.
+// Computes half the squared norm of each centroid in steps of the score.
 template <class T>
 void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
   for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
@@ -316,14 +319,15 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   const std::int64_t stride = padded_dimensions(d);
   const double largest = __builtin_sqrt(load_tile(filter, rows, count, scratch.tile.data(), points.squared_norms) *
                                         (1 + square_rounding(d)));
-  // The limits apply to the norms of the points and to the half squares of the centroids in steps of the product.
+  // The limits apply to the norms of the points and to half the squared norms of the centroids, in steps of the
+  // product.
   double steps = norm_limit / (largest > 0 ? largest : 1.0);
   const double most = 0x1p29 / (filter.steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
   if (steps > most) steps = most;
   if (steps > 0x1p60) steps = 0x1p60;
   points.steps = static_cast<double>(static_cast<float>(steps));
   points.unit = points.steps * filter.steps;
-  // By Cauchy-Schwarz. A point's own error is half a step per dimension, plus the rounding of the tile.
+  // By Cauchy-Schwarz. The rounding error of a point is half a step per dimension, plus the rounding of the tile.
   const double point_error = 0.51 * __builtin_sqrt(static_cast<double>(d));
   points.error = (largest * points.steps + point_error) * filter.largest_error +
                  point_error * (filter.largest_norm + filter.largest_error) + 4;
@@ -334,7 +338,8 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
-// Returns a lower bound of the scaled distance from a score. The last factor also covers the canonical chain.
+// Returns a lower bound of the scaled distance from a score. The last factor also covers the rounding of the canonical
+// chain.
 template <class T>
 float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
                      std::int32_t score) {
@@ -354,7 +359,7 @@ double exact_distance(const T* point, const T* centroid, std::int64_t dimensions
   return sum;
 }
 
-// Returns the squared distance in T by whole vectors, within distance_rounding().
+// Computes the squared distance in T by whole vectors, with a relative error of at most distance_rounding().
 template <class T>
 double near_distance(const T* point, const T* centroid, std::int64_t dimensions) {
   const hn::ScalableTag<T> lanes;
@@ -377,15 +382,15 @@ double near_distance(const T* point, const T* centroid, std::int64_t dimensions)
   return static_cast<double>(total);
 }
 
-// Bounds the relative error of near_distance() plus the canonical chain: dimensions + 8 roundings of positive terms
-// each.
+// Returns a bound of the sum of two relative errors: of near_distance() and of the canonical chain. Each of the two
+// makes dimensions + 8 roundings of positive terms.
 template <class T>
 constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);
 }
 
-// Returns the canonical label among `count` candidates. Distances in T rule out most candidates. If several are left,
-// the canonical chain decides and `rechecked` is set.
+// Returns the canonical label among `count` candidates. Distances in T exclude most candidates. If several are left,
+// the canonical chain decides, and `rechecked` is set.
 template <class T>
 std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::int64_t count, FilterScratch& scratch,
                                bool& rechecked) {
@@ -398,7 +403,7 @@ std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::i
     distances[index] = near_distance(row, filter.centroids + candidates[index] * d, d);
     least = distances[index] < least ? distances[index] : least;
   }
-  // An overflowing distance becomes infinite and stays a candidate; underflow is far below the constant.
+  // A distance that overflows becomes infinite and stays a candidate. Underflow is far below the constant.
   const double limit = least * (1 + 2.1 * distance_rounding<T>(d)) + (sizeof(T) == 4 ? 1e-30 : 1e-290);
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < count; ++index) {

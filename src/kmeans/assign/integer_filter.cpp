@@ -29,13 +29,14 @@ bool has_dot_instructions() {
 #endif
 }
 
-// As many vectors and points as the registers can hold sums for.
+// The registers hold the sums of this many vectors of clusters and this many points.
 constexpr std::int64_t byte_vectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr std::int64_t byte_points = 4;
 constexpr std::int64_t byte_panel = byte_vectors * vector_lanes;
 static_assert(sub_block % byte_points == 0 && padded_clusters(1) % byte_panel == 0);
 
-// Quantizes the negated points of a tile to 8 bits. errors[p] is the norm of the rounding errors of point p, in steps.
+// Quantizes the negated points of a tile to 8 bits. errors[p] receives the norm of the rounding errors of point p, in
+// steps.
 void quantize_bytes(const float* tile, std::int64_t count, std::int64_t stride, float steps, std::int8_t* out,
                     double* errors) {
   const hn::ScalableTag<float> f;
@@ -62,15 +63,15 @@ float largest_magnitude(const float* tile, std::int64_t values) {
   return hn::GetLane(hn::MaxOfLanes(f, largest));
 }
 
-// Computes the scores of `multiply` up to a constant per point. They are stored by panels, and by points within a
-// panel. least[p * least_stride + ...] has, for each panel, a vector with the least score of each lane.
+// Computes the scores of `multiply` up to a constant per point. Scores are ordered by panels, and by points within a
+// panel. For each panel, least[p * least_stride + ...] receives a vector with the least score of each lane.
 void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
                     std::int32_t* least, std::int64_t least_stride) {
   const WideTag wide;
   const hn::Repartition<std::uint8_t, WideTag> bytes;
   const std::int64_t stride = padded_dimensions(dimensions);
-  const std::int64_t quads = (dimensions + 7) / 8 * 2;  // the padding is zero, so whole steps of two quads
+  const std::int64_t quads = (dimensions + 7) / 8 * 2;  // the padding is zero, so steps of two quads are possible
   for (std::int64_t cluster = 0; cluster < clusters; cluster += byte_panel) {
     const std::uint8_t* const panel = panels + cluster * stride;
     for (std::int64_t point = 0; point < count; point += byte_points) {
@@ -114,8 +115,8 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
   }
 }
 
-// Stores the clusters whose score is at most `limit`, in no order; `scores` and `least` belong to one point. It first
-// finds the lanes that contain any, then their scores, with as few branches as possible.
+// Stores the clusters whose score is at most `limit`, in no particular order. `scores` and `least` belong to one point.
+// First finds the lanes that contain such a cluster, then the scores in these lanes, with as few branches as possible.
 std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t clusters,
                            std::int32_t limit, std::int32_t* hits, std::int32_t* places) {
   const WideTag wide;
@@ -124,7 +125,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   auto first = hn::Iota(wide, 0);
   for (std::int64_t lane = 0; lane < clusters / byte_vectors; lane += vector_lanes) {
     const auto hit = hn::Not(hn::LoadU(wide, least + lane) > bound);
-    // Without AVX-512 a compression costs more than a branch.
+    // Without AVX-512, a compression takes longer than a branch.
     if (HWY_TARGET == HWY_AVX3 || !hn::AllFalse(wide, hit)) {
       hn::StoreU(hn::Compress(first, hit), wide, hits + found);
       found += static_cast<std::int64_t>(hn::CountTrue(wide, hit));
@@ -133,7 +134,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   }
   std::int64_t count = 0;
   for (std::int64_t hit = 0; hit < found; ++hit) {
-    // `hits` are clusters of the first vector of each panel.
+    // `hits` holds the cluster that the lane has in the first vector of the panel.
     const std::int64_t cluster = hits[hit];
     const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
 #pragma GCC unroll 8
@@ -145,7 +146,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   return count;
 }
 
-// Does the same as search_kernel below with 8-bit integers.
+// Searches like search_kernel below, but with 8-bit integers.
 template <class T>
 std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
                           FilterScratch& scratch) {
@@ -157,7 +158,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
   double errors[sub_block];
   load_tile(filter, rows, count, scratch.tile.data(), squared_norms);
   const auto largest = static_cast<double>(largest_magnitude(scratch.tile.data(), count * stride));
-  // The largest value becomes 127 steps, unless the half squares of the centroids would exceed 29 bits.
+  // The largest value becomes 127 steps, or fewer if half a centroid's squared norm would otherwise exceed 29 bits.
   double steps = 127.0 / (largest > 0 ? largest : 1.0);
   const double most =
       0x1p29 / (filter.byte_steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
@@ -176,7 +177,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     const std::int32_t* const least = scratch.least.data() + point * least_stride;
     const double length = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d)));
     const double norm = length * steps;
-    // By Cauchy-Schwarz, with y.b - qy.qb = ey.qb + y.eb; ey includes the rounding of the tile.
+    // By Cauchy-Schwarz, with y.b - qy.qb = ey.qb + y.eb. ey includes the rounding of the tile.
     const double error = (errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
                          norm * filter.byte_largest_error + 3 + chain_error(filter, length, steps * filter.byte_steps);
     const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * error;
@@ -188,7 +189,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // If the candidates' distances cost more than 8 bits save, use 16 bits for a while.
+  // If the distances of the candidates take more time than 8 bits save, use 16 bits for the next sub-blocks.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
 }
@@ -257,8 +258,8 @@ std::int32_t nearest_of_f64(const FilterView<double>& filter, const double* row,
   return nearest_candidate(filter, row, count, scratch, doubtful);
 }
 
-// Writes a centroid relative to the middle, scaled and zero-padded to padded_dimensions(). Returns its squared norm and
-// raises `largest` to its greatest magnitude.
+// Writes a centroid relative to the middle, scaled and zero-padded to padded_dimensions(). Returns its squared norm,
+// and raises `largest` to the greatest magnitude of its coordinates.
 template <class T>
 double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions, double scale, double* row,
                      double* largest) {
@@ -269,7 +270,7 @@ double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions
     if constexpr (sizeof(T) == 4) return hn::PromoteTo(lanes, hn::LoadU(elements, from));
     else return hn::LoadU(elements, from);
   };
-  const auto factor = hn::Set(lanes, scale);  // a power of two, so no product is rounded
+  const auto factor = hn::Set(lanes, scale);  // the scale is a power of two, so products are exact
   auto all_squares = hn::Zero(lanes);
   auto greatest = hn::Zero(lanes);
   std::int64_t dim = 0;
@@ -303,7 +304,7 @@ double move_centroid_f64(const double* centroid, const double* middle, std::int6
 }
 
 // Quantizes a row of move_centroid() and calls put(dim, integers) for 16 dimensions at a time. Returns the norm of the
-// quantization error, and the norm of the row in steps through `norm`.
+// quantization error. `norm` receives the norm of the row, in steps.
 template <class Put>
 HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, double steps, double* norm,
                                     const Put& put) {
@@ -330,7 +331,8 @@ HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, 
   return __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, errors)));
 }
 
-// Quantizes one centroid plus 128 into the 8-bit panels. Returns the same as pack_centroid().
+// Quantizes one centroid, plus 128, into the 8-bit panels. Returns the norm of its quantization error; `norm` receives
+// its norm in steps.
 double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
                   double* norm) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -416,27 +418,27 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
     magnitude =
         std::max({magnitude, std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim])});
   }
-  // The exponent is limited so that scaled differences neither overflow nor become subnormal and scaled values do not
-  // overflow. The latter can happen with any extent if a column has a constant large value.
+  // The limits of the exponent keep scaled differences from overflow and from becoming subnormal, and keep scaled
+  // values from overflow. Values can overflow with any extent if a column has a large constant value.
   const int least = std::max(sizeof(T) == 4 ? -120 : -400,
                              core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters, 8 bits save less than the candidates cost; with very many columns, sums may exceed 30 bits.
+  // With few clusters, 8 bits save less time than the candidates cost. With very many columns, sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
 
 namespace {
 
-/// Stores the rounded mean of each column of the centroids, times `scale`.
+/// Computes the mean of each column of the centroids, rounds it, and stores it times `scale`.
 template <class T>
 void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, double scale, bool large, int threads,
                  T* middle) {
   const std::int64_t d = problem.d();
   const std::int64_t k = problem.k();
-  // A cache line of columns per centroid at a time.
+  // Read one cache line of columns from each centroid at a time.
   constexpr std::int64_t at_once = 64 / static_cast<std::int64_t>(sizeof(T));
   const double share = 1.0 / static_cast<double>(k);
 #pragma omp parallel for num_threads(threads) schedule(static) if (large)
@@ -461,8 +463,9 @@ void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, doubl
     };
     if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // unrolled by the compiler
     else look(columns);
-    // Clamp the rounded mean to the range of the centroids. If they hardly differ, rounding could move the mean farther
-    // from them than they are from each other; within the range, no difference exceeds the column's extent.
+    // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, rounding could move the
+    // mean farther from them than they are from each other. Within the range, no difference exceeds the column's
+    // extent.
     for (std::int64_t column = 0; column < columns; ++column) {
       const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
       middle[first + column] = static_cast<T>(static_cast<double>(mean) * scale);
@@ -576,7 +579,7 @@ std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, 
     const T* pointers[sub_block];
     const std::int64_t size = std::min(sub_block, count - first);
     for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
-    // Prefetches the next points while these are searched.
+    // Prefetch the next points while the current ones are searched.
     for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, count); ++row)
       for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
         __builtin_prefetch(rows + row * stride + dim, 0, 2);

@@ -1,4 +1,5 @@
-// The 16-bit and 8-bit integer filter with which simd_large_dim and simd_bounds search. simd_large_dim.cpp explains it.
+// The 16-bit and 8-bit integer filter of the searches in simd_large_dim and simd_bounds. simd_large_dim.cpp explains
+// it.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,19 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::string_view while_preparing = "stopped while preparing the centroids";
 
-inline constexpr std::int64_t sub_block = 32;             // points that pass over a panel of centroids together
+// Number of points that are multiplied by a panel of centroids together.
+inline constexpr std::int64_t sub_block = 32;
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
 inline constexpr std::int32_t unused_score = 0x7f000000;  // score of the padding in the last panel
 
-/// For tests: if false, new filters use no dot-product instructions.
+/// For tests: if false, new filters do not use dot-product instructions.
 inline bool dot_instructions_allowed = true;
 /// Returns true if the machine has dot-product instructions and they are allowed.
 bool machine_has_dot_instructions();
 
 constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
 constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }
-/// Returns the stride of FilterScratch::least; not a power of two, to avoid cache conflicts.
+/// Returns the stride of FilterScratch::least. It is not a power of two, to avoid cache conflicts.
 constexpr std::int64_t padded_least(std::int64_t clusters) { return padded_clusters(clusters) / 2 + 16; }
 
 /// The centroids of a pass for the kernels. Plain data, because code compiled for other instruction sets reads it.
@@ -32,7 +34,7 @@ struct FilterView {
   std::int64_t dimensions;
   std::int64_t clusters;
   const T* centroids;
-  const T* middle;             ///< scaled origin of all coordinates in the filter
+  const T* middle;             ///< origin of all coordinates in the filter, scaled
   const double* half_squares;  ///< |b|^2 / 2, scaled
   const std::int16_t* panels;  ///< quantized centroids, two vectors of clusters per panel
   double scale;                ///< a power of two that scales the extent of the data near 1
@@ -42,9 +44,9 @@ struct FilterView {
   double largest_half_square;
 
   bool dot_instructions;            ///< true if the machine has dot-product instructions
-  const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null: no 8-bit level
+  const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null if there is no 8-bit level
   double byte_steps;                ///< quantization steps for a scaled length of 1
-  double byte_largest_norm;         ///< as above, for 8 bits
+  double byte_largest_norm;         ///< like largest_norm and (next member) largest_error, for 8 bits
   double byte_largest_error;
 };
 
@@ -53,19 +55,19 @@ struct FilterScratch {
   FilterScratch(std::int64_t clusters, std::int64_t dimensions);
 
   Buffer<float> tile;            ///< points of a sub-block relative to the middle, scaled
-  Buffer<std::int16_t> points;   ///< quantized tile
+  Buffer<std::int16_t> points;   ///< the points of the tile, quantized
   Buffer<std::int32_t> scores;   ///< points x clusters
-  Buffer<std::int32_t> least;    ///< points x clusters / vectors of a byte panel: least score of each lane
-  Buffer<std::int32_t> offsets;  ///< per cluster: half square in steps
+  Buffer<std::int32_t> least;    ///< for each point and byte panel: least score of each lane
+  Buffer<std::int32_t> offsets;  ///< per cluster: half the squared norm, in steps
   Buffer<std::int32_t> hits;     ///< lanes of byte panels that contain a candidate
   std::vector<std::int32_t> candidates;
   std::vector<double> distances;  ///< distances of the candidates
-  int word_searches = 0;          ///< sub-blocks to search with 16 bits before 8 bits are tried again
+  int word_searches = 0;          ///< number of sub-blocks to search with 16 bits before 8 bits are tried again
 
   static std::uint64_t bytes(const Shape& shape);
 };
 
-/// The destination of scaled distance bounds, if a search stores any.
+/// Destinations of the scaled distance bounds of a search, or null if the search stores none.
 struct DistanceBounds {
   float* upper = nullptr;  ///< per point: upper bound of the distance to its label's centroid
   float* lower = nullptr;  ///< per point and group: lower bound of the distance to any other centroid of the group
@@ -81,20 +83,22 @@ class IntegerFilter {
   /// Quantizes and packs the centroids. Throws InterruptedError after a stop request.
   void prepare(MatrixView<const T> centroids);
 
-  /// Replaces prepare() for passes that call only nearest_of().
+  /// Sets the centroids for passes that call only nearest_of(). Replaces prepare().
   void prepare_candidates(MatrixView<const T> centroids) { centroids_ = centroids; }
 
   FilterView<T> view() const;
 
-  /// Finds the canonical labels of at most `sub_block` rows given by address. Returns the number re-checked.
+  /// Finds the canonical labels of at most `sub_block` rows given by address. Returns the number of re-checked rows.
   std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
                       FilterScratch& scratch) const;
 
-  /// Does the same for `count` points whose rows are `stride` elements apart. `bounds` starts at the first point.
+  /// Finds the canonical labels of `count` points whose rows are `stride` elements apart. Returns the number of
+  /// re-checked points. `bounds` starts at the first point.
   std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
                             const DistanceBounds& bounds, FilterScratch& scratch) const;
 
-  /// Returns the canonical label among the first `count` of scratch.candidates. Sets `doubtful` if the chain decided.
+  /// Returns the canonical label among the first `count` of scratch.candidates. Sets `doubtful` if the canonical chain
+  /// decided.
   std::int32_t nearest_of(const T* row, std::int64_t count, FilterScratch& scratch, bool& doubtful) const;
 
   bool has_bytes() const { return has_bytes_; }

@@ -1,4 +1,4 @@
-// The data of cuda_tensor's filter: the inputs of its kernels and the lists they produce.
+// The data of cuda_tensor's filter: the inputs of its kernels and the lists that they produce.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -12,36 +12,38 @@ namespace gradus::kmeans_detail::tensor {
 
 inline constexpr unsigned int everyone = 0xffffffffu;
 inline constexpr int candidate_room =
-    tensor_candidates;  // clusters recorded per doubtful point, one per comparing lane
+    tensor_candidates;  // clusters recorded per doubtful point, one for each lane that compares
 inline constexpr int row_bytes = 2 * tensor_chunk;
 inline constexpr int cluster_tile_bytes = tensor_clusters * row_bytes;
 
 /// The inputs and outputs of the filter.
 struct FilterJob {
   const __half* points;     ///< n x stride
-  const __half* centroids;  ///< negated; clusters padded to whole tiles x stride
+  const __half* centroids;  ///< negated, stride elements each; padded with clusters to whole tiles
   const float* half_squares;
   const TensorLengths* point_lengths;
   const TensorLengths* cluster_lengths;
-  const TensorLengths* largest;  ///< greatest of all clusters
+  const TensorLengths* largest;  ///< greatest lengths of all clusters
   std::int64_t n;
-  std::int64_t first_point;  ///< first point of a launch of find_nearest
+  std::int64_t first_point;  ///< first point of this launch of find_nearest
   int k;
-  int stride;  ///< columns of a row, padded
+  int stride;  ///< number of elements of a padded row
   int cluster_tiles;
   std::int32_t* labels;
   std::int32_t* moved_points;
   std::int32_t* moved_from;
   PassCounters* counters;
-  std::int32_t* doubtful;    ///< indices of points
-  float* reaches;            ///< upper bound of the scores of candidates
-  float* limits;             ///< limit that the winner's score exceeds by at most its own bound
+  std::int32_t* doubtful;  ///< indices of points
+  float* reaches;          ///< upper bound of the scores of a doubtful point's candidates
+  /// The winner's score plus its bound; a cluster is excluded if its score minus its bound exceeds this.
+  float* limits;
   unsigned int* noted;       ///< number of candidates of each doubtful point
-  std::int32_t* candidates;  ///< candidate_room per doubtful point
-  unsigned int* crowded;     ///< indices into `doubtful`
+  std::int32_t* candidates;  ///< lists of candidate_room clusters, one per doubtful point
+  unsigned int* crowded;     ///< indices into `doubtful` of points with too many candidates
 };
 
-/// Reserves list entries for all lanes with `wanted`, by one atomic addition per warp. All lanes must call it.
+/// Reserves a list entry for each lane with `wanted` and returns it, by one atomic addition per warp. All lanes must
+/// call it.
 inline __device__ unsigned int append(bool wanted, unsigned int* length) {
   const unsigned int lanes = __ballot_sync(everyone, wanted);
   const unsigned int lane = threadIdx.x % 32;
@@ -50,7 +52,7 @@ inline __device__ unsigned int append(bool wanted, unsigned int* length) {
   return __shfl_sync(everyone, first, 0) + static_cast<unsigned int>(__popc(lanes & ((1u << lane) - 1)));
 }
 
-/// Records the changed label of a point as entry `entry`.
+/// Sets the label of a point and records the change as entry `entry`.
 inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::int32_t point, std::int32_t before,
                                  std::int32_t label) {
   job.labels[point] = label;
@@ -58,7 +60,7 @@ inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::
   job.moved_from[entry] = before;
 }
 
-/// Writes the labels of lanes with `certain` and records which changed. All lanes must call it.
+/// Writes the labels of the lanes with `certain` and records the changed labels. All lanes must call it.
 inline __device__ void settle(const FilterJob& job, bool certain, std::int32_t point, std::int32_t label) {
   const std::int32_t before = certain ? job.labels[point] : label;
   const bool moved = before != label;

@@ -1,22 +1,22 @@
-// cuda_tensor on Hopper: a warp-specialised block that finds the few clusters that may be nearest to each point.
+// cuda_tensor on Hopper: a warp-specialised block finds the few clusters that may be nearest to each point.
 //
 // One thread issues copies some tiles ahead of the products. Four warpgroups multiply, each 64 points by the same 128
-// clusters. Two barriers per stage, `filled` and `emptied`, synchronise them. There is no barrier of the whole block,
-// so some warpgroups multiply while others scan their scores. A block stays on its multiprocessor and processes one
-// tile of points after another.
+// clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There is no
+// barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
+// multiprocessor and processes one tile of points after another.
 //
 // Up to 128 columns the tile of points stays in shared memory while the clusters stream past. With more columns the
 // points stream too, and shared-memory traffic limits the products. Then two warpgroups and 256 clusters are used, so
-// that each product reads five sixths as much.
+// that a product reads five sixths of the bytes.
 //
 // Scores are only reduced to a minimum, with one addition and one comparison per score: first over the eight scores of
-// a group, then over the four groups that a thread holds of a point. If the minimum is not within reach of the best
-// score so far, nothing is recorded. Otherwise the groups are scanned. The four lanes of a quad share the clusters of a
-// point and agree on its best score.
+// a group, then over the four groups of a point in one thread. If the minimum exceeds the point's best score so far by
+// more than the error bounds, no cluster is recorded. Otherwise the groups are scanned. The four lanes of a quad share
+// the clusters of a point and agree on its best score.
 //
-// Points are ordered such that neighbours had the same label (see TensorEngine), and a tile of points starts with the
-// tile of clusters that contains this label. So the limit is tight from the start, and all points of a warp record
-// clusters at the same time.
+// Points are ordered such that neighbours had the same label (see TensorEngine), and each tile of points starts with
+// the tile of clusters that contains its label. So the best score is good from the start, and all points of a warp
+// record clusters at the same time.
 #pragma once
 
 #include <cmath>
@@ -29,31 +29,32 @@
 namespace gradus::kmeans_detail::tensor {
 
 inline constexpr int pipeline_stages = 4;
-inline constexpr int pipeline_granule = 256;  ///< the size of tiles of points and of clusters, or twice that size
+inline constexpr int pipeline_granule = 256;  ///< a multiple of the sizes of all tiles of points and of clusters
 
-/// A cluster that may be nearest, and its score.
+/// A cluster that may be nearest, with its score.
 struct Possible {
   float score;
   std::int32_t cluster;
 };
 
-/// The shape of a block. `Chunks`: chunks per row if a tile of points stays while the clusters stream past; 0 if points
-/// stream too. `Clusters`: 128 or 256 per tile.
+/// The shape of a block. If a tile of points stays in shared memory while the clusters stream past, `Chunks` is the
+/// number of chunks per row. If points stream too, `Chunks` is 0. `Clusters` is the number of clusters per tile, 128 or
+/// 256.
 template <int Chunks, int Clusters>
 struct Pipeline {
   static constexpr int chunks = Chunks;
   static constexpr bool resident = Chunks > 0;
   static constexpr int clusters = Clusters;
-  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< warpgroups that multiply 64 points each
+  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< number of warpgroups that multiply 64 points each
   static constexpr int points = 64 * groups;
-  static constexpr int threads = 128 * (groups + 1);  ///< the last warpgroup copies
+  static constexpr int threads = 128 * (groups + 1);  ///< one more warpgroup copies
   static constexpr int registers = Clusters == 256 ? 224 : 112;
-  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< possible clusters per point
+  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< number of possible clusters that a point's list holds
   static constexpr int point_bytes = points * row_bytes;  ///< bytes of a chunk
   static constexpr int cluster_bytes = clusters * row_bytes;
   static constexpr int stage_bytes = cluster_bytes + (resident ? 0 : point_bytes);
   static constexpr int point_slots = 2;  ///< the next tile of points arrives while the current one is in use
-  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one tile per stage, and one in use
+  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one tile of clusters per stage, and one in use
 
   struct Memory {
     unsigned char points[point_slots][resident ? Chunks * point_bytes : 1024];
@@ -64,35 +65,36 @@ struct Pipeline {
     int counts[Pipeline::points];
     std::int32_t beginnings[point_slots];
   };
-  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;  ///< for alignment to 1024 bytes
+  /// 1024 more bytes, to align the memory to 1024 bytes.
+  static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;
 };
 
 struct PipelineJob {
-  CUtensorMap points;    ///< FP16, by slots; boxes are parts of a tile's rows
+  CUtensorMap points;    ///< FP16, ordered by slots; boxes are parts of a tile's rows
   CUtensorMap clusters;  ///< negated FP16
   const float* half_squares;
-  const TensorLengths* lengths;    ///< of points, by slots, padded to pipeline_granule
-  const TensorLengths* largest;    ///< greatest of all clusters
-  const std::int32_t* beginnings;  ///< per tile of points: the tile of clusters to start with
+  const TensorLengths* lengths;    ///< of points, ordered by slots, padded to pipeline_granule
+  const TensorLengths* largest;    ///< greatest lengths of all clusters
+  const std::int32_t* beginnings;  ///< for each tile of points: the tile of clusters to start with
   std::int64_t n;
   std::int32_t first_tile;  ///< first tile of points of this launch
   std::int32_t end_tile;
   int cluster_tiles;
   int stride;
-  std::int32_t* counts;  ///< by slots: number of possible clusters; larger than `room` if the list overflowed
-  Possible* possible;    ///< the first cluster of all slots, then the second, ...
+  std::int32_t* counts;  ///< ordered by slots: number of possible clusters; larger than `room` if the list overflowed
+  Possible* possible;    ///< the first possible cluster of each slot, then the second of each slot, and so on
 };
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// The state of a warp's search for its 16 points: lanes 4 q to 4 q + 3 hold points q and 8 + q, shared memory the
-/// lists.
+/// The state of a warp's search for its 16 points. Lanes 4 q to 4 q + 3 hold points q and 8 + q. Shared memory holds
+/// the lists of possible clusters.
 template <class Shape>
 class Search {
  public:
   using Scores = float[Shape::clusters / 8][4];
 
-  /// `lengths`: of the points of the warp.
+  /// `lengths` are the lengths of the warp's points.
   __device__ Search(const TensorLengths* lengths, TensorLengths largest, int columns, int* counts,
                     Possible (*possible)[Shape::room])
       : counts_(counts), possible_(possible) {
@@ -102,7 +104,7 @@ class Search {
     __syncwarp();  // all counters are zero before any lane records a cluster
   }
 
-  /// Processes the products of a tile. `half_squares`: |c|^2 / 2 of its clusters in shared memory.
+  /// Processes the scores of a tile. `half_squares` has |c|^2 / 2 of the tile's clusters, in shared memory.
   __device__ __forceinline__ void look(Scores& scores, const float* half_squares, int first_cluster) {
     float least[2][groups];
 #pragma unroll
@@ -132,7 +134,8 @@ class Search {
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 1));
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 2));
       if (best[row] < best_[row]) {
-        // All recorded scores are at least the old best_, so a limit below it empties the list.
+        // All recorded scores are at least the old best_. If the new limit is lower, no recorded cluster is possible
+        // any more.
         const float limit = __fadd_ru(best[row], reaches_[row]);
         if (limit < best_[row] && lane() % 4 == 0) counts_[8 * row + lane() / 4] = 0;
         best_[row] = best[row];
@@ -152,10 +155,11 @@ class Search {
             if (scores[4 * group + which / 2][2 * row + which % 2] <= limits_[row]) near |= 1u << which;
           note(scores, row, group, near, least[row][group], first_cluster);
         }
-    __syncwarp();  // all lanes have added before a list is emptied again
+    __syncwarp();  // all lanes have added their clusters before a list is emptied again
   }
 
-  /// Writes the remaining lists to memory. `slot`: of the warp's first point.
+  /// Writes the lists to memory without the clusters beyond the final limit. `slot` is the slot of the warp's first
+  /// point.
   __device__ void finish(const PipelineJob& job, std::int64_t slot) const {
     const float first = __shfl_sync(everyone, limits_[0], lane() % 8 * 4);
     const float second = __shfl_sync(everyone, limits_[1], lane() % 8 * 4);
@@ -173,12 +177,13 @@ class Search {
   }
 
  private:
-  static constexpr int groups = Shape::clusters / 32;  ///< groups of eight scores of a point
-  static constexpr int long_list = Shape::room / 2;    ///< the rest usually holds the additions of a tile
+  static constexpr int groups = Shape::clusters / 32;  ///< number of groups of eight scores per point
+  /// The other half usually has room for the clusters that a tile adds.
+  static constexpr int long_list = Shape::room / 2;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  // Removes clusters beyond the current limit if the list is long.
+  // Removes the clusters beyond the current limit if the list is long.
   __device__ void make_room(int point, float limit) {
     const int noted = counts_[point];
     if (noted <= long_list || noted > Shape::room) return;
@@ -190,7 +195,7 @@ class Search {
     counts_[point] = kept;
   }
 
-  // Adds the near clusters of a group, at least one, to the list of the point.
+  // Adds the clusters in the bit mask `near`, which is not zero, to the list of the point.
   __device__ __forceinline__ void note(const Scores& scores, int row, int group, unsigned int near, float least,
                                        int first_cluster) {
     const int point = 8 * row + lane() / 4;
@@ -201,7 +206,7 @@ class Search {
       float score = least;
       if (!one) {
 #pragma unroll
-        for (int other = 0; other < 8; ++other)  // registers cannot be indexed
+        for (int other = 0; other < 8; ++other)  // a loop with constant indices, because registers cannot be indexed
           if (other == which) score = scores[4 * group + other / 2][2 * row + other % 2];
       }
       const int place = atomicAdd(&counts_[point], 1);
@@ -212,12 +217,12 @@ class Search {
 
   int* counts_;
   Possible (*possible_)[Shape::room];
-  float reaches_[2];  ///< maximum score difference from the best
+  float reaches_[2];  ///< a possible cluster's score exceeds the best score by at most this
   float best_[2] = {INFINITY, INFINITY};
-  float limits_[2] = {INFINITY, INFINITY};  ///< greatest score of interest
+  float limits_[2] = {INFINITY, INFINITY};  ///< a possible cluster's score is at most this limit
 };
 
-/// A position in a ring, and the parity of the round.
+/// A position in a ring of buffers, and the parity of the current round.
 template <int count>
 struct RingPlace {
   int index = 0;
@@ -231,7 +236,7 @@ struct RingPlace {
   }
 };
 
-/// A block: its shared memory and its position in each ring.
+/// The code of a block, with its shared memory and its position in each ring.
 template <class Shape>
 class PipelineBlock {
  public:
@@ -244,7 +249,8 @@ class PipelineBlock {
     cuda::Barrier points_left[Shape::point_slots];
 
     __device__ void start() {
-      // Every reader arrives, so that racecheck can track the reads; one arriving lane per warp would be no faster.
+      // Every thread that reads arrives at the barrier, so that racecheck can track the reads. With one arriving lane
+      // per warp, the kernel would not be faster.
       constexpr int readers = 128 * Shape::groups;
       for (int stage = 0; stage < pipeline_stages; ++stage) {
         filled[stage].start(1);
@@ -263,7 +269,7 @@ class PipelineBlock {
         chunks_(resident ? Shape::chunks : (job.stride + tensor_chunk - 1) / tensor_chunk),
         first_tile_(job.first_tile + static_cast<int>(blockIdx.x)) {}
 
-  /// Issues the copies of all tiles; runs in one thread.
+  /// Issues the copies of all tiles. Runs in one thread.
   __device__ __forceinline__ void copy_tiles() {
     for (int tile = first_tile_; tile < job_.end_tile; tile += static_cast<int>(gridDim.x)) {
       const int first_row = tile * Shape::points;
@@ -286,7 +292,7 @@ class PipelineBlock {
     }
   }
 
-  /// Multiplies and scans the scores; runs in every warp of the multiplying warpgroups.
+  /// Multiplies and scans the scores. Runs in all warps of the multiplying warpgroups.
   __device__ __forceinline__ void find_possible() {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
@@ -330,7 +336,7 @@ class PipelineBlock {
     halves_.advance();
   }
 
-  /// Computes the scores of the warpgroup's points and a tile of clusters, without |c|^2 / 2.
+  /// Computes the scores of the warpgroup's points and a tile of clusters, without the term |c|^2 / 2.
   __device__ __forceinline__ void multiply_tile(Scores& scores, unsigned int own_rows) {
     int before = -1;  // stage of the previous chunk, whose products may still run
     for (int chunk = 0; chunk < chunks_; ++chunk) {
@@ -353,7 +359,7 @@ class PipelineBlock {
     barriers_.emptied[before].arrive();
   }
 
-  /// Starts the products of a chunk, sixteen columns each.
+  /// Starts the products of a chunk. Each product covers sixteen columns.
   __device__ __forceinline__ void multiply_chunk(Scores& scores, std::uint64_t own, std::uint64_t all, int chunk) {
     const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
       cuda::begin_products();
@@ -364,7 +370,7 @@ class PipelineBlock {
     };
     constexpr int all_parts = tensor_chunk / tensor_columns;
     const int last_parts = (job_.stride - (chunks_ - 1) * tensor_chunk) / tensor_columns;
-    // A switch instead of a loop, because the registers must be the same on all paths.
+    // A switch instead of a loop, because the products must use the same registers on all paths.
     switch (chunk + 1 < chunks_ ? all_parts : last_parts) {
       case 1: multiply(std::integral_constant<int, 1>()); break;
       case 2: multiply(std::integral_constant<int, 2>()); break;
@@ -385,8 +391,8 @@ class PipelineBlock {
 
 #endif
 
-// Finds the possible clusters of all points. Launch: Shape::threads threads, at most one block per multiprocessor,
-// Shape::shared_bytes bytes of shared memory.
+// Finds the possible clusters of all points. Launch: Shape::threads threads per block, at most one block per
+// multiprocessor, Shape::shared_bytes bytes of shared memory.
 template <class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_constant__ PipelineJob job) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
@@ -419,7 +425,8 @@ static __global__ void find_beginnings(const std::int32_t* slots, const std::int
   beginnings[tile] = labels[slots[middle < n ? middle : n - 1]] / clusters;
 }
 
-/// Does the same as append() with one atomic addition per block of settling_threads. All threads must call it.
+/// Reserves list entries like append(), but with one atomic addition per block of settling_threads. All threads must
+/// call it.
 inline constexpr int settling_threads = 256;
 inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length) {
   __shared__ unsigned int firsts[settling_threads / 32];
@@ -439,13 +446,13 @@ inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length
   }
   __syncthreads();  // all positions are known
   const unsigned int place = firsts[threadIdx.x / 32] + static_cast<unsigned int>(__popc(lanes & ((1u << lane) - 1)));
-  __syncthreads();  // all positions are read before the next call
+  __syncthreads();  // all positions are read before the next call overwrites them
   return place;
 }
 
-// Sets the label of each point with one possible cluster. All other points become doubtful points with their
-// candidates, some of which each cluster's own bound may rule out. Launch: settling_threads, one thread per slot of
-// [first_point, end). `room`: capacity of the lists.
+// Sets the label of each point that has one possible cluster. All other points become doubtful points. Their candidates
+// are the possible clusters without the ones that are excluded by a cluster's own bound. Launch: settling_threads
+// threads per block, one thread per slot of [first_point, end). `room` is the capacity of the lists.
 static __global__ void settle_points(const __grid_constant__ FilterJob job, const std::int32_t* point_of,
                                      const std::int32_t* counts, const Possible* possible, int room, std::int64_t end) {
   const std::int64_t slot = job.first_point + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Scores of a block's points and all clusters on tensor cores, and the two best scores per point.
+// Computes the scores of a block's points and all clusters on tensor cores, and the two best scores of each point.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -18,7 +18,7 @@ inline __device__ void copy_async(unsigned int to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// Each warp multiplies its 16 points by itself. (On Hopper, pipeline.cuh multiplies by warpgroups.)
+// Each warp multiplies its own 16 points. (On Hopper, warpgroups multiply: see pipeline.cuh.)
 
 /// Scores in registers: scores[c][2 h + e] is point 8 h + lane / 4 of the warp and cluster 8 c + 2 (lane % 4) + e of a
 /// tile.
@@ -40,17 +40,18 @@ inline __device__ void multiply_add(float (&sums)[4], const unsigned int (&point
       : "r"(points[0]), "r"(points[1]), "r"(points[2]), "r"(points[3]), "r"(centroids_low), "r"(centroids_high));
 }
 
-/// The shape of a block, in which each warp has 16 points and all clusters of a tile.
+/// The shape of a block in which each warp handles 16 points and all clusters of a tile.
 template <bool Resident>
 struct Tile {
   static constexpr int points = Resident ? 128 : 256;
   static constexpr int threads = 2 * points;
   static constexpr int stages = Resident ? tensor_resident_stages : tensor_streamed_stages;
-  static constexpr int ahead = stages - 1;  ///< steps whose copies are in flight
+  static constexpr int ahead = stages - 1;  ///< number of steps whose copies are in flight
   static constexpr int point_bytes = points * row_bytes;
 };
 
-/// Multiplies a block's points with the clusters. `fold(tile, scores)` receives each tile of -x.c in registers.
+/// Multiplies a block's points with the clusters. `fold(tile, scores)` receives the products -x.c of each tile in
+/// registers.
 template <bool Resident>
 class Product {
  public:
@@ -60,7 +61,7 @@ class Product {
       : job_(job), chunks_((job.stride + tensor_chunk - 1) / tensor_chunk), points_(shared_address(memory)),
         clusters_(points_ + static_cast<unsigned int>((Resident ? chunks_ : Shape::stages) * Shape::point_bytes)) {}
 
-  /// `row_of(index)`: the FP16 row of point `index` of the block.
+  /// `row_of(index)` returns the FP16 row of the block's point `index`.
   template <class RowOf, class Fold>
   __device__ void run(int first_tile, int last_tile, const RowOf& row_of, const Fold& fold) {
     const int steps = (last_tile - first_tile) * chunks_;
@@ -90,16 +91,18 @@ class Product {
   }
 
  private:
-  // Starts the copies of the next tile, or commits an empty group to keep the count.
+  // Starts the copies of the next tile. After the last tile, commits an empty group, so that the number of groups stays
+  // right.
   template <class RowOf>
   __device__ void load_next(bool wanted, bool first_pass, const RowOf& row_of) {
     if (wanted) {
       const int first_column = next_chunk_ * tensor_chunk;
       const int units = (job_.stride - first_column) / 8;
-      // Eight threads copy the 128 bytes of a row. Each thread copies the same unit of another row in each turn.
+      // Eight threads copy the 128 bytes of a row. In each turn, a thread copies the same unit of another row.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
-      constexpr int turn_rows = Shape::threads / 8;  // a multiple of 8 keeps the permutation the same
+      // A multiple of 8, so that the permutation is the same in each turn.
+      constexpr int turn_rows = Shape::threads / 8;
       if (unit < units) {
         const __half* centroid = job_.centroids +
                                  (static_cast<std::int64_t>(next_tile_) * tensor_clusters + row) * job_.stride +
@@ -128,7 +131,7 @@ class Product {
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
 
-  // Multiplies a chunk of columns. The first chunk of a tile clears the sums.
+  // Multiplies a chunk of columns. In the first chunk of a tile, the sums start at zero.
   __device__ void multiply(unsigned int points, unsigned int clusters, int chunk, Scores& scores) const {
     const int width = job_.stride - chunk * tensor_chunk;
     const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
@@ -144,7 +147,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two units. The permutation of units is an exclusive or, and so is the step.
+      // Sixteen columns are two 16-byte units. Units are permuted by an exclusive or of their numbers, so an exclusive
+      // or of the address leads to the next columns.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);
@@ -167,11 +171,12 @@ class Product {
   int next_stage_ = 0;
 };
 
-/// The best score of a point, with the index among the thread's 32 clusters in its last five bits, and the second best.
+/// The best and the second-best score of a point. The last five bits of a score are the index among the thread's 32
+/// clusters.
 struct Leader {
   float best = INFINITY;
   float second = INFINITY;
-  int cluster = 0;  ///< the tile, and at the end the cluster
+  int cluster = 0;  ///< first the tile of the best score, at the end its cluster
 
   __device__ void meet(float other_best, float other_second, int other_cluster) {
     second = fminf(fminf(second, other_second), fmaxf(best, other_best));
@@ -182,12 +187,12 @@ struct Leader {
   }
 };
 
-/// Returns the cluster of a thread's score `which` in a tile.
+/// Returns the cluster of the thread's score number `which` in a tile.
 inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }
 
-/// Returns |c|^2 / 2 of clusters 8 c + 2 (lane % 4) and the next one of a tile.
+/// Returns |c|^2 / 2 of two clusters of a tile: number 8 * column + 2 * (lane % 4) and the next one.
 inline __device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
   return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
 }

@@ -1,5 +1,6 @@
-// The engine of the production variants on the CPU. It gets labels of blocks from the variant's assigner and keeps
-// exact sums. Only points whose label changes touch the sums, because integer sums can be updated without error.
+// The engine of the production variants on the CPU. The variant's assigner computes the labels of blocks, and the
+// engine keeps exact sums. Only points whose label changes affect the sums, because integer sums can be updated without
+// error.
 //
 // An assigner provides
 //   void prepare(MatrixView<const T> centroids)         called once per pass by one thread; throws after a stop request
@@ -7,8 +8,8 @@
 //   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
 //                                                       finds the canonical labels of a block (at most block_points).
 //                                                       `before`: labels of the previous pass, or -1. Returns the
-//                                                       number
-//                                                       of re-checked points. After a stop request labels are invalid
+//                                                       number of re-checked points. After a stop request labels are
+//                                                       invalid
 // and may provide
 //   TakesAnyBlocks                                      a type: blocks may be shorter and start anywhere
 //   void finished(std::int64_t changed)                 called after each pass by one thread
@@ -44,8 +45,9 @@ class SimdEngine {
 
   const ExactSums<T>& sums() const { return sums_; }
 
-  /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads them, and adding
-  /// every point to a sum would take as long as finding its label. With several ranks they carry the counts.
+  /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads the sums, and
+  /// adding every point to a sum would take as long as finding its label. With several ranks, the sums carry the
+  /// counts.
   bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
@@ -64,7 +66,8 @@ class SimdEngine {
   }
 
  private:
-  // Returns the points dealt out at a time: enough for prefetching, but several pieces per thread.
+  // Returns the number of points in a piece that a thread takes at a time. Pieces are long enough for prefetching, but
+  // every thread gets several pieces.
   static std::int64_t piece_size(const Problem<T>& problem, int threads) {
     std::int64_t granule = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) granule = 64;
@@ -72,14 +75,15 @@ class SimdEngine {
     return std::clamp(problem.n() / pieces / granule * granule, granule, 8 * block_points);
   }
 
-  // Returns the number of points between two polls of the stop request: block_points, or fewer if the assigner supports
-  // any blocks and a point takes much work. Always a power of two, so that it divides block_points.
+  // Returns the number of points between two polls of the stop request. This is block_points, or fewer if the assigner
+  // supports blocks of any size and a point takes much work. The number is a power of two, so it divides block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
-    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // vector operations; takes some milliseconds
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // vector operations, which take some milliseconds
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
-      // With few clusters a block is read quickly, and the points that move should still be in the cache.
+      // With few clusters, a block is processed quickly. It must be so small that its points are still in the cache
+      // when the moved points are added to the sums.
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
       while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
@@ -90,13 +94,13 @@ class SimdEngine {
   struct Worker {
     explicit Worker(const SimdEngine& engine) : scratch(engine.assigner_) {}
     std::optional<ExactSums<T>> moved;  ///< changes of the clusters' sums in this pass
-    bool moves = false;                 ///< true if `moved` has any changes
+    bool moves = false;                 ///< true if `moved` is not zero
     typename Assigner::Scratch scratch;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
   };
 
-  // Runs a pass. If `inertia` is given, it also adds up the inertia while the points are in the cache.
+  // Runs a pass. If `inertia` is not null, also adds up the inertia while the points are in the cache.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::ExactTotal* inertia) {
     assigner_.prepare(centroids);
     std::int64_t changed = 0;
@@ -125,7 +129,7 @@ class SimdEngine {
             if (problem_.stop.stop_requested() || failure.happened()) break;
             const cpu::Range block{first, std::min(first + block_, piece.end)};
             own_rechecked += assign_block(block, labels, *worker, moved, own_changed);
-            if (problem_.stop.stop_requested()) break;  // this block may have no labels
+            if (problem_.stop.stop_requested()) break;  // after a stop request this block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
             const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();
@@ -133,7 +137,7 @@ class SimdEngine {
           }
       });
     };
-    // Merges a share of the limbs after every worker has completed its moved sums.
+    // Merges a share of the limbs. Every worker must have completed its moved sums before.
     const auto merge = [&](int part) {
       const cpu::PayingTeam::Share own_time(timed);
       const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
@@ -163,7 +167,7 @@ class SimdEngine {
 #pragma omp critical(gradus_pass_inertia)
           inertia->merge(own_inertia);
         }
-        // After the implied barrier, each thread adds up a share of all moved sums.
+        // After the implied barrier of the loop above, each thread adds up a share of all moved sums.
 #pragma omp for schedule(static, 1)
         for (int part = 0; part < threads; ++part) merge(part);
       }
@@ -186,7 +190,7 @@ class SimdEngine {
         if (&moved != &sums_) worker.moves = true;
         move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, moved);
       }
-      for (std::int64_t step = 0; step < count; ++step)  // does not dirty other cache lines
+      for (std::int64_t step = 0; step < count; ++step)  // writes only changed labels, so other cache lines stay clean
         old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
       changed += count;
     }

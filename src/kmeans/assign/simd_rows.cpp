@@ -18,7 +18,7 @@ struct MovedRows {
   const T* rows;  // rows of a block
   std::int64_t stride;
   std::int64_t dimensions;
-  const std::int32_t* indices;  // points that move
+  const std::int32_t* indices;  // indices of the points that move
   std::int64_t count;
   const std::int32_t* before;  // labels of the block
   const std::int32_t* now;     // labels of the block
@@ -36,18 +36,18 @@ struct InertiaBlock {
   std::int64_t count;
   const T* centroids;
   const std::int32_t* labels;
-  const double* distances;  // of `count` points, or null
-  const T* weights;         // or null
+  const double* distances;  // one per point, or null
+  const T* weights;         // null if there are no weights
   double weight_scale;
   double to_high;
   double to_low;
   double exact_from;
-  std::int32_t* too_small;  // room for `count` indices of points whose summand the limbs do not hold
+  std::int32_t* too_small;  // indices of points whose summand the limbs do not hold; room for `count`
 };
 
 struct InertiaLimbs {
   std::int64_t limbs[3];   // high, middle, low
-  std::int64_t too_small;  // number of such points
+  std::int64_t too_small;  // number of indices stored in `too_small`
 };
 
 }  // namespace gradus::kmeans_detail
@@ -66,7 +66,7 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
-  // Without branches, because changes are unpredictable. A whole vector at `out + found` ends within `count`.
+  // Has no branches, because changes are unpredictable. A whole vector at `out + found` ends within `count` elements.
   const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
@@ -81,8 +81,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   return found;
 }
 
-// Adds a row to, or subtracts it from, the 2 d raw limbs of a cluster as ExactSums::add does: each value is rounded
-// once to the high limb and once to the low limb. `lanes` is the narrowest vector that pays for d columns.
+// Adds a row to the 2 d raw limbs of a cluster, or subtracts it, as ExactSums::add does: each value is rounded once to
+// the high limb and once to the low limb. `lanes` is the narrowest vector that is worthwhile for d columns.
 template <class T, class Lanes>
 HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const double* to_high, double to_low,
                                bool subtract, std::int64_t* limbs) {
@@ -140,7 +140,8 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// For rows of up to three columns: computes the limbs, one or two vectors, once for the old and the new cluster.
+// Moves rows of up to three columns. Computes the limbs, which are one or two vectors, once for the old and the new
+// cluster.
 template <class T, int D>
 void move_short_rows(const MovedRows<T>& moved) {
   constexpr int columns = limb_columns(D);
@@ -208,7 +209,8 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
-// Adds one vector of columns of `rows` rows. Returns the lanes that the limbs hold exactly: see add_to_columns().
+// Adds one vector of columns of `rows` rows. Returns a mask of the lanes whose values the limbs hold exactly: see
+// add_to_columns().
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t stride, std::int64_t dim,
                                       const ColumnLimbs& columns) {
@@ -262,7 +264,7 @@ HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const Column
 template <class T>
 AddedRows add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
                                 const ColumnLimbs& columns) {
-  // Several rows per step, so that the limbs are read and written once for all of them.
+  // Add several rows per step, so that the limbs are read and written once for all of them.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together)
@@ -284,7 +286,8 @@ AddedRows add_to_columns_f64(const double* rows, std::int64_t row_stride, std::i
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
-// Computes four canonical chains at a time, each a sequence of dependent additions. D: number of columns, or 0.
+// Computes four canonical chains at a time, because each chain is a sequence of dependent additions. D is the number of
+// columns, or 0 for any number.
 template <class T, int D>
 void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
   const std::int64_t d = D > 0 ? D : block.dimensions;
@@ -338,7 +341,7 @@ InertiaLimbs inertia_kernel(const InertiaBlock<T>& block) {
     if (block.distances != nullptr)
       __builtin_memcpy(summands, block.distances + first, static_cast<std::size_t>(count) * sizeof(double));
     else own_distances<T, D>(block, first, count, summands);
-    for (std::int64_t index = count; index % width != 0; ++index) summands[index] = 0;  // adds nothing
+    for (std::int64_t index = count; index % width != 0; ++index) summands[index] = 0;  // zeros do not change the sum
     if (block.weights) {
       for (std::int64_t index = 0; index < count; ++index) {
         const double weight = static_cast<double>(block.weights[first + index]) * block.weight_scale;
@@ -456,7 +459,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
-  // For longer rows, vectors across points compute the chains.
+  // The chains of longer rows are computed by vectors across points.
   constexpr std::int64_t short_row = 8;
   double distances[block_points];
   const bool by_vectors = problem.d() > short_row;

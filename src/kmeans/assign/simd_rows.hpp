@@ -10,30 +10,34 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t block_points = 1024;  ///< points per block in the vectorised variants
 
-/// Stores the indices at which `now` and `before` differ, ascending, in `out` (room for `count`); returns their number.
+/// Stores the indices at which `now` and `before` differ in `out`, in ascending order, and returns their number. `out`
+/// must have room for `count` indices.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
-/// Moves the point `first + i`, for each of the `count` indices i, from cluster before[i] (if not negative) to now[i].
+/// Moves the points `first + i` in the sums, for `count` indices i: from cluster before[i], unless it is negative, to
+/// now[i].
 template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// Partial exact sums of columns as three raw limbs each (core::TotalGrid). Plain data for other instruction sets.
+/// Partial exact sums of columns as three raw limbs per column (core::TotalGrid). Plain data, because code compiled for
+/// other instruction sets reads it.
 struct ColumnLimbs {
   std::int64_t columns;
   const double* to_high;  ///< per column
   double to_low;
-  const double* exact_from;  ///< per column: the limbs hold every bit of values of at least this magnitude
+  const double* exact_from;  ///< per column: the limbs hold values of at least this magnitude exactly
   std::int64_t stride;       ///< distance from high to middle limbs, and from middle to low limbs
   std::uint64_t* limbs;
 };
 
 struct AddedRows {
   std::int64_t count;
-  std::int64_t doubtful;  ///< number of last rows that may have nonzero values the limbs do not hold
+  std::int64_t doubtful;  ///< the last `doubtful` of these rows may have nonzero values that the limbs do not hold
 };
 
-/// Adds rows up to the first group with a nonzero value that the limbs do not hold; in its place it adds zeros.
+/// Adds rows up to the first group that has a nonzero value that the limbs do not hold. Such values are replaced by
+/// zeros.
 template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
 
@@ -42,7 +46,7 @@ template <class T>
 void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
                  core::ExactTotal& total);
 
-/// Returns the inertia rounded once. With several ranks it stores the rank's part in Problem::rank_inertia instead.
+/// Returns the inertia, rounded once. With several ranks, instead stores this rank's part in Problem::rank_inertia.
 template <class T>
 double round_inertia(const Problem<T>& problem, const core::ExactTotal& total) {
   if (problem.rank_inertia != nullptr) {

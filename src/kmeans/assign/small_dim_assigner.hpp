@@ -1,4 +1,4 @@
-// The assigner for few dimensions, shared by several variants. simd_small_dim.cpp has the idea and the code.
+// The assigner for few dimensions, which several variants share. simd_small_dim.cpp explains the idea and has the code.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ inline constexpr std::int64_t small_dim_limit = 16;
 struct SmallDimScratch {
   explicit SmallDimScratch(std::int64_t clusters, std::int64_t dimensions);
 
-  Buffer<float> tile;                    ///< dimensions x block: coordinates relative to the block's middle, scaled
-  std::vector<float> coefficients;       ///< candidates x (dimensions + 1): minus the centroid, half its square
+  Buffer<float> tile;               ///< dimensions x block: coordinates relative to the block's middle, scaled
+  std::vector<float> coefficients;  ///< candidates x (dimensions + 1): the negated centroid, and half its squared norm
   std::vector<std::int32_t> candidates;  ///< clusters that may be nearest to some point of the block
-  std::vector<double> nearest_corner;    ///< per cluster: lower bound of the distance to the block's box
+  std::vector<double> nearest_corner;    ///< per cluster: lower bound of the distance to the bounding box of the block
   std::int32_t found[block_points + 64];
 };
 

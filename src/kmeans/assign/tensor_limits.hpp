@@ -1,4 +1,4 @@
-// The error bound of cuda_tensor's filter and the sizes of its tiles, in plain C++ so that tests need no GPU.
+// The error bound of cuda_tensor's filter and the sizes of its tiles. Plain C++, so that tests need no GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,25 @@
 
 namespace gradus::kmeans_detail {
 
-/// Limits from 32-bit counts of threads (32 per cluster) and of elements in the rows of a tile.
-inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum
-inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum
+/// The limits follow from 32-bit counts of threads (32 per cluster) and of elements in the rows of a tile.
+inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum number of columns
+inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum number of clusters
 
-inline constexpr int tensor_columns = 16;            ///< columns per matrix instruction; rows are padded to a multiple
-inline constexpr int tensor_chunk = 64;              ///< columns of a tile in shared memory: 128 bytes, all banks
-inline constexpr int tensor_clusters = 128;          ///< clusters of a tile
-inline constexpr int tensor_exponent = 14;           ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
-inline constexpr float tensor_nowhere = 1e30f;       ///< half square of the padding clusters in the last tile
-inline constexpr int tensor_resident_columns = 256;  ///< most columns with a tile of points in shared memory
-inline constexpr int tensor_pipeline_columns = 128;  ///< the same limit on Hopper, where two tiles stay
+inline constexpr int tensor_columns = 16;       ///< columns per matrix instruction; rows are padded to a multiple of it
+inline constexpr int tensor_chunk = 64;         ///< columns of a tile in shared memory: 128 bytes, all banks
+inline constexpr int tensor_clusters = 128;     ///< clusters of a tile
+inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
+inline constexpr float tensor_nowhere = 1e30f;  ///< half the squared norm of the padding clusters in the last tile
+/// Maximum number of columns if shared memory holds a tile of points.
+inline constexpr int tensor_resident_columns = 256;
+/// The same limit on Hopper, where shared memory holds two tiles of points.
+inline constexpr int tensor_pipeline_columns = 128;
 
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
 
-inline constexpr int tensor_resident_stages = 3;  ///< tiles of clusters in flight, in addition to resident points
-inline constexpr int tensor_streamed_stages = 4;  ///< tiles of clusters in flight, each with twice as many points
+inline constexpr int tensor_resident_stages = 3;  ///< number of tiles of clusters in flight if points are resident
+/// Number of tiles of clusters in flight if points are streamed, each with twice as many points.
+inline constexpr int tensor_streamed_stages = 4;
 
 /// Returns the bytes of shared memory per block.
 constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
@@ -34,10 +37,11 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
          tile;
 }
 
-inline constexpr int tensor_list_words = 8;  ///< lists of points with four bytes per point
+inline constexpr int tensor_list_words = 8;  ///< number of lists of points with four bytes per point
 inline constexpr int tensor_candidates = 8;  ///< clusters recorded per doubtful point
 
-/// Returns the bytes on a Hopper GPU in addition to points and weights. Other GPUs store no scores with the candidates.
+/// Returns the bytes on a Hopper GPU in addition to points and weights. Other GPUs need less, because they store no
+/// scores with the candidates.
 constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
@@ -55,7 +59,8 @@ struct TensorLengths {
 };
 
 /// Returns a bound of the difference between a tensor-core score |c|^2 / 2 - x.c, even with its last five bits
-/// overwritten, and (canonical distance - |x|^2) / 2. `columns`: padded. With x = x_h + dx and c = c_h + dc:
+/// overwritten, and (canonical distance - |x|^2) / 2. `columns` is the padded number. With x = x_h + dx and c = c_h +
+/// dc:
 ///
 /// * x.c - x_h.c_h = x.dc + dx.c_h, at most |x| |dc| + |dx| |c_h| by Cauchy-Schwarz.
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, truncates
@@ -66,7 +71,8 @@ struct TensorLengths {
 ///   |c|^2), cost (columns + 16) 2^-51 (|x|^2 + |c|^2).
 ///
 /// The code rounds the second and third term up, because the losses are themselves part of the sums. Each of the few
-/// operations here rounds by 2^-24, which the last factor covers. 1e-30 covers underflow.
+/// operations in this function rounds by at most 2^-24, which the last factor covers. The constant 1e-30 covers
+/// underflow.
 GRADUS_HOST_DEVICE inline float tensor_bound(TensorLengths x, TensorLengths c, int columns) {
   const float rounded_c = c.length + c.residue;
   const float product = (x.length + x.residue) * rounded_c;

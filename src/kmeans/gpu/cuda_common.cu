@@ -6,17 +6,18 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
+// Transposes rows into columns.
 // Launch shape: one thread per element, grid-stride loop over the elements.
 template <class T>
 __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * d; index += stride)
-    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write contiguously
+    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write adjacent elements
 }
 
 constexpr int inertia_threads = 256;
 
-// Each block writes the sum of its points, added in an order that is the same in every run.
+// Each block stores the sum of its points. The order of additions is the same in every run.
 // Launch shape: blocks of inertia_threads, grid-stride loop over the points.
 template <class T>
 __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
@@ -43,7 +44,7 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
 }
 
-/// Returns true if kernels may read the rows in 16-byte units, the last of which may extend past the last element.
+/// Returns true if kernels may read the rows in 16-byte units. The last unit may extend past the last element.
 template <class T>
 bool readable_by_quads(const GpuPoints<T>& points) {
   const MatrixView<const T> rows = points.rows();

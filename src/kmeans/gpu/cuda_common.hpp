@@ -1,4 +1,5 @@
-// Host code of the CUDA variants: the data on the GPU, and the engine of the rungs that update centroids on the CPU.
+// Host code of the CUDA variants: the data on the GPU, and the engine of the variants that update the centroids on the
+// CPU.
 #pragma once
 
 #include <span>
@@ -20,16 +21,17 @@ using cuda::block_threads;
 using cuda::blocks_for;
 
 enum class Layout : std::uint8_t {
-  rows,    ///< a point's coordinates are contiguous: element point * d + dim
-  columns  ///< a coordinate of all points is contiguous: element dim * n + point
+  rows,    ///< the coordinates of a point are contiguous: element point * d + dim
+  columns  ///< the values of a column are contiguous: element dim * n + point
 };
 
-/// A fit on a GPU: the GPU job, and the points in the layout that a variant needs. Points that are already on the GPU
-/// are used in place if the layout and 16-byte reads permit; otherwise they are copied.
+/// A fit on a GPU, with its GPU job and the points in the layout that the variant needs. Points that are already on the
+/// GPU are used in place if they have that layout and permit 16-byte reads. Otherwise they are copied.
 template <class T>
 class CudaFit {
  public:
-  /// `extra_bytes`: GPU memory that the variant needs beyond points, weights and labels, for the memory check.
+  /// `extra_bytes` is the GPU memory that the variant needs beyond points, weights and labels. The memory check
+  /// includes it.
   CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
 
   const Problem<T>& problem() const { return problem_; }
@@ -39,12 +41,12 @@ class CudaFit {
   int threads() const { return gpu_job_->threads(); }
   Layout layout() const { return layout_; }
   const T* points() const { return points_; }
-  const T* weights() const { return weights_; }  ///< null: all 1
+  const T* weights() const { return weights_; }  ///< null if all weights are 1
 
-  /// Returns the operations per point in a pass without pruning, for Portions.
+  /// Returns the multiply-adds per point of a pass without pruning, for Portions.
   double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }
 
-  /// Adds the time of the first copy, once.
+  /// Adds the time of the upload to the phases. Only the first call has an effect.
   void add_upload_phase(std::vector<Phase>& phases) {
     if (upload_seconds_ > 0) core::add_phase(phases, "to_device", upload_seconds_);
     upload_seconds_ = 0;
@@ -56,15 +58,16 @@ class CudaFit {
   const Problem<T>& problem_;
   const execution::Gpu& gpu_;
   Layout layout_;
-  std::unique_ptr<GpuPoints<T>> own_;  ///< if the points are in host memory
+  std::unique_ptr<GpuPoints<T>> own_;  ///< set if the points are in host memory
   std::shared_ptr<cuda::Job> gpu_job_;
-  cuda::DeviceBuffer<T> copy_;  ///< if the points cannot be used in place
+  cuda::DeviceBuffer<T> copy_;  ///< used if the points cannot be used in place
   const T* points_ = nullptr;
   const T* weights_ = nullptr;
   double upload_seconds_ = 0;
 };
 
-/// Returns the inertia, summed in double in a fixed order. `labels` and `centroids` (rows) must be on the GPU.
+/// Returns the inertia, summed in double in a fixed order. `labels` and `centroids` (stored by rows) must be on the
+/// GPU.
 template <class T>
 double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels);
 
@@ -73,7 +76,8 @@ std::uint64_t centroid_bytes(const Problem<T>& problem) {
   return static_cast<std::uint64_t>(problem.k()) * static_cast<std::uint64_t>(problem.d()) * sizeof(T);
 }
 
-/// Transposes a matrix whose rows are clusters: writes element dim * k + cluster.
+/// Transposes a matrix whose rows are clusters. Element dim * k + cluster of the result is coordinate `dim` of the
+/// cluster.
 template <class T>
 void to_columns(MatrixView<const T> rows, T* columns) {
   for (std::int64_t row = 0; row < rows.rows(); ++row)
@@ -85,12 +89,12 @@ template <class T>
 void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
                    FloatSums<T>& total);
 
-/// Operations in the first launch of a teaching rung's kernel, for Portions.
+/// Operations in the first launch of a teaching variant's kernel, for Portions.
 inline constexpr double operations_of_the_first_launch = 0x1p34;
 
-/// The engine of the rungs that assign on the GPU and update on the CPU. `assign(points, count, centroids, labels,
-/// stream)` launches the rung's kernel for `count` points. All its arguments are GPU memory; `points` and `labels`
-/// start at the first point, and the centroids have `layout`.
+/// The engine of the variants that assign on the GPU and update on the CPU. `assign(points, count, centroids, labels,
+/// stream)` launches the variant's kernel for `count` points. All its pointers refer to GPU memory. `points` and
+/// `labels` start at the first of these points, and the centroids have `layout`.
 template <class T, class Assign>
 class CudaAssignEngine {
  public:
@@ -140,7 +144,7 @@ class CudaAssignEngine {
   const FloatSums<T>& sums() const { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // counted in the driver's phase
+    std::vector<Phase> uncounted;  // not reported: the driver's phase includes this time
     pass(centroids, labels, uncounted);
     send(centroids, Layout::rows);
     return float_inertia(job_, centroids_.data(), labels_.data());

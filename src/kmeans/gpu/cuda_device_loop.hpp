@@ -1,5 +1,5 @@
-// Shared parts of the rungs that run whole iterations on the GPU: the loop state in GPU memory, and the engine. The
-// rungs differ only in who launches the kernels. The kernels are in cuda_all_gpu.cu.
+// Parts that the variants with whole iterations on the GPU share: the loop state in GPU memory, and the engine. The
+// variants differ only in whether the CPU or the GPU launches the kernels. The kernels are in cuda_all_gpu.cu.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,20 +9,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// The loop's state in GPU memory: its stop rules and its progress.
+/// The loop's stopping rules and progress, in GPU memory.
 struct LoopState {
   double shift_limit;
   std::int64_t changed_limit;
   int iterations_left;
-  bool relocates;  ///< an empty cluster ends the loop, so that the driver can handle it
+  bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles it
   bool to_unit_length;
-  // Written by the iterations:
-  int steps;  ///< completed iterations
+  // The iterations write the following members.
+  int steps;  ///< number of completed iterations
   bool finished;
   bool needs_frame;
   bool same_centroids;
-  unsigned long long changed;  ///< labels changed in the current pass
-  double inertia;              ///< of the current pass
+  unsigned long long changed;  ///< number of labels that the current pass changed
+  double inertia;              ///< the inertia of the current pass
 };
 
 struct LoopRecord {
@@ -36,15 +36,16 @@ inline constexpr int loop_records = 4096;  ///< maximum number of iterations bet
 template <class T>
 struct LoopMemory;
 
-/// Sets the shared memory limit of launch_assign_and_sum()'s kernel and returns the shared memory that it needs.
+/// Sets the shared memory limit of the kernel of launch_assign_and_sum() and returns the bytes of shared memory that
+/// the kernel needs.
 template <class T>
 std::size_t allow_assign_and_sum(std::int64_t k, std::int64_t d);
 
 template <class T>
 void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64_t end);
 
-/// Updates the centroids, records the iteration, and decides whether the loop continues. If so, it zeros the sums for
-/// the next iteration; otherwise it keeps them. Does nothing once the loop has finished.
+/// Updates the centroids, records the iteration, and decides whether the loop continues. If the loop continues, the
+/// sums are set to zero for the next iteration; if it ends, the sums are kept. Does nothing after the loop has ended.
 template <class T>
 void launch_update(LoopMemory<T>& memory);
 
@@ -55,10 +56,10 @@ struct LoopMemory {
         sums(the_job), centroids(the_job.problem().k() * the_job.problem().d()), next(centroids.size()),
         labels(the_job.problem().n()), state(1), records(loop_records),
         portions(the_job.problem().stop, operations_of_the_first_launch) {
-    labels.fill_bytes(0xff, job.stream());  // -1: no cluster yet
+    labels.fill_bytes(0xff, job.stream());  // every label is -1: no cluster yet
   }
 
-  /// Runs a whole pass. The sums must be zero. May wait between portions of the points.
+  /// Runs a whole pass. The sums must be zero beforehand. The host may wait between portions of the points.
   void assign_and_sum() {
     portions.run(job.problem().n(), job.point_operations(), 1024, job.stream(),
                  [&](std::int64_t first, std::int64_t count) { launch_assign_and_sum(*this, first, first + count); });
@@ -66,8 +67,8 @@ struct LoopMemory {
   bool is_one_launch() const { return portions.is_one_launch(job.problem().n(), job.point_operations()); }
 
   CudaFit<T>& job;
-  int threads;         ///< per block of assign_and_sum
-  std::size_t shared;  ///< bytes per block of assign_and_sum
+  int threads;         ///< number of threads per block of assign_and_sum
+  std::size_t shared;  ///< bytes of shared memory per block of assign_and_sum
   CudaSums<T> sums;
   cuda::DeviceBuffer<T> centroids;
   cuda::DeviceBuffer<T> next;
@@ -77,8 +78,8 @@ struct LoopMemory {
   cuda::Portions portions;
 };
 
-/// An engine that runs whole iterations for Lloyd's driver. `Loop` is constructed from the LoopMemory; its
-/// run(iterations, phases) runs at most that many iterations, and stops early if state->finished.
+/// An engine for Lloyd's driver that runs whole iterations on the GPU. `Loop` is constructed from the LoopMemory. Its
+/// run(iterations, phases) runs at most `iterations` iterations, and fewer if state->finished is set.
 template <class T, class Loop>
 class CudaLoopEngine {
  public:
@@ -113,12 +114,12 @@ class CudaLoopEngine {
     const double seconds = core::seconds_since(start);
     for (int step = 0; step < count; ++step)
       steps.records.push_back({records_[step].inertia, records_[step].changed, records_[step].shift, seconds / count});
-    // The host polls again after about ten milliseconds, to report progress and respond to stop requests.
+    // Let the host poll about every ten milliseconds, to report progress and respond to stop requests.
     if (seconds < 0.01) batch_ = std::min(2 * batch_, loop_records);
     return steps;
   }
 
-  /// Returns the pass that advance() has already run, or runs one.
+  /// Returns the result of the pass that advance() has already run, if any. Otherwise runs a pass.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
     const cuda::Stream& stream = memory_.job.stream();
     if (!pass_is_pending_) {

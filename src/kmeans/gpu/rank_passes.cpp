@@ -22,12 +22,12 @@ class PassEngine {
   void bring_labels(std::int32_t* labels) { passes_->bring_labels(labels); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    std::vector<Phase> uncounted;  // counted in the driver's phase
+    std::vector<Phase> uncounted;  // not reported: the driver's phase includes this time
     RankPasses<T>& passes = started(uncounted);
     if (!labels_are_current) passes.make_pass(centroids);
     passes.bring_labels(labels);
     *problem_.rank_inertia = passes.own_inertia();
-    return 0;  // the driver adds the inertia of the ranks
+    return 0;  // the driver adds up the inertia of the ranks
   }
 
   double rechecked() const { return passes_ ? passes_->rechecked() : 0; }

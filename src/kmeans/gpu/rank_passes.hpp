@@ -1,4 +1,5 @@
-// A GPU variant in a fit on several ranks: the GPU runs passes over this rank's rows, and the driver adds the results.
+// Runs a GPU variant in a fit on several ranks. The GPU makes passes over this rank's rows, and the driver adds up the
+// results of the ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The interface of an engine on one rank.
+/// The interface of a GPU engine in a fit on several ranks.
 template <class T>
 class RankPasses {
  public:
@@ -21,26 +22,27 @@ class RankPasses {
   RankPasses& operator=(const RankPasses&) = delete;
   virtual ~RankPasses() = default;
 
-  /// Computes the labels for the centroids, and the matching sums. Returns how many labels changed.
+  /// Computes the labels for the centroids and the sums of the clusters. Returns how many labels changed.
   virtual std::int64_t make_pass(MatrixView<const T> centroids) = 0;
   virtual const ExactSums<T>& sums() const = 0;
   virtual void bring_labels(std::int32_t* labels) = 0;
-  /// Returns the inertia of the last pass's labels and its centroids.
+  /// Returns the inertia of this rank's points for the labels and centroids of the last pass.
   virtual core::ExactAccumulator own_inertia() = 0;
   virtual double rechecked() const = 0;
 };
 
-/// Creates the engine and adds the time this takes to the phases.
+/// Creates the engine and adds the time of its creation to the phases.
 template <class T>
 using StartPasses = std::function<std::shared_ptr<RankPasses<T>>(std::vector<Phase>&)>;
 
-/// Runs a whole fit on several ranks. The first pass creates the engine, so that a failure on one rank ends all ranks.
+/// Runs a whole fit on several ranks. The engine is created in the first pass, so that a failure on one rank ends the
+/// fit on all ranks.
 template <class T>
 KMeansResult<T> fit_by_passes(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
                               const StartPasses<T>& start);
 
-/// Runs a whole fit, in one process or on several ranks. `Fit(problem, execution, phases)` holds the GPU resources and
-/// has two members: `job`, a CudaFit, and `engine`, which is both an engine for lloyd() and a RankPasses<T>.
+/// Runs a whole fit, in one process or on several ranks. `Fit(problem, execution, phases)` owns the GPU resources. Its
+/// member `job` is a CudaFit. Its member `engine` is both an engine for lloyd() and a RankPasses<T>.
 template <class Fit, class T>
 KMeansResult<T> whole_fit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   if (!problem.ranks().is_alone())

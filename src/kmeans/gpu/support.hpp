@@ -31,7 +31,7 @@ inline core::Support sums_in_shared(const Shape& shape, const execution::Machine
 
 inline std::uint64_t label_bytes(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
 
-// For variants that update on the CPU, which needs labels and sums in host memory.
+// Returns the memory of variants that update on the CPU, which needs labels and sums in host memory.
 inline core::Memory gpu_labels(const Shape& shape, int threads) {
   return {.host = label_bytes(shape) + float_sums_per_thread(shape, threads).host + cuda::staging_bytes,
           .device =
@@ -40,7 +40,7 @@ inline core::Memory gpu_labels(const Shape& shape, int threads) {
 
 inline core::Memory gpu_labels_and_columns(const Shape& shape, int threads) {
   core::Memory memory = gpu_labels(shape, threads);
-  memory.device += static_cast<std::uint64_t>(shape.bytes());  // a second copy of the points, by columns
+  memory.device += static_cast<std::uint64_t>(shape.bytes());  // a second copy of the points, stored by columns
   return memory;
 }
 
@@ -50,7 +50,7 @@ inline core::Memory gpu_float_sums(const Shape& shape, int) {
           .device = static_cast<std::uint64_t>(shape.bytes()) + label_bytes(shape) + sums};
 }
 
-/// `bytes`: GPU memory beyond points, weights and labels.
+/// `bytes(shape)` is the GPU memory beyond points, weights and labels.
 template <std::uint64_t bytes(const Shape&)>
 core::Memory gpu_exact_sums(const Shape& shape, int) {
   return {.host = 2 * ExactSums<double>::bytes(shape) + cuda::staging_bytes,

@@ -31,12 +31,12 @@ class Checkpoints {
   Checkpoints& operator=(const Checkpoints&) = delete;
   virtual ~Checkpoints() = default;
 
-  /// Returns true if a checkpoint is wanted after `iterations` iterations.
+  /// Returns true if a checkpoint is due after `iterations` iterations.
   virtual bool is_due(int iterations) const = 0;
-  /// Returns how many iterations to run before the next call of is_due(). The iteration before a checkpoint runs alone,
-  /// because the checkpoint needs both sets of centroids.
+  /// Returns how many iterations to run before the next call of is_due(). The last iteration before a checkpoint must
+  /// run alone, because the checkpoint needs the centroids before and after it.
   virtual int steps_to_make(int iterations) const = 0;
-  /// Copies the state and returns.
+  /// Copies the state and returns without waiting for the file.
   virtual void write(const FitView<T>& fit) = 0;
 };
 

@@ -14,18 +14,18 @@ constexpr std::string_view while_relocating = "stopped while moving empty cluste
 
 /// A candidate for relocation.
 struct Candidate {
-  double distance;  ///< squared, to the point's centroid
+  double distance;  ///< squared distance to the point's centroid
   double weight;
   std::int64_t point;  ///< global index over all ranks
   std::int32_t label;
 };
 
-/// A total order, so that the choice does not depend on threads and ranks.
+/// Defines a total order, so that the choice does not depend on threads and ranks.
 bool is_farther(const Candidate& a, const Candidate& b) {
   return a.distance != b.distance ? a.distance > b.distance : a.point < b.point;
 }
 
-/// This rank's points by descending distance, sorted lazily.
+/// This rank's points in descending order of their distance, sorted only as far as needed.
 template <class T>
 class Farthest {
  public:
@@ -39,7 +39,7 @@ class Farthest {
     }
   }
 
-  /// Counts the points with weight of each cluster.
+  /// Adds the number of points with positive weight of each cluster to `members`.
   void count_members(std::span<std::uint64_t> members) const {
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
       if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
@@ -49,7 +49,8 @@ class Farthest {
 
   std::int64_t size() const { return order_.size(); }
 
-  /// Returns the candidate at `place`. If it is not sorted yet, sorts at least `ahead` more.
+  /// Returns the candidate at a place of the order. If that place is not sorted yet, sorts at least `ahead` more
+  /// candidates.
   Candidate at(std::int64_t place, std::int64_t ahead) {
     if (place >= sorted_) {
       core::RarePoll look(problem_.stop, while_relocating);
@@ -74,7 +75,7 @@ class Farthest {
   std::int64_t sorted_ = 0;
 };
 
-/// The selection of points to relocate.
+/// Selects the points to relocate.
 class Moves {
  public:
   Moves(std::span<const std::uint64_t> members, const std::vector<std::int32_t>& empty, std::int64_t most)
@@ -83,7 +84,8 @@ class Moves {
 
   bool are_enough() const { return std::ssize(moves_) == most_; }
 
-  /// Offers the next candidate. Points without weight, and the last point with weight of a cluster, stay.
+  /// Considers the next candidate. A point stays if it has no weight, or if it is the last point with weight of its
+  /// cluster.
   void take(const Candidate& candidate) {
     std::uint64_t& left_behind = members_[static_cast<std::size_t>(candidate.label)];
     if (left_behind < 2 || !(candidate.weight > 0)) return;
@@ -102,14 +104,15 @@ class Moves {
 
 }  // namespace
 
-// In each round every rank sends a batch of its farthest points. A rank with a full batch may have more points just
-// below the last one it sent. So the merged order is complete only down to the farthest of these last points.
+// In each round, every rank sends a batch of its farthest points. If the batch is full, the rank may have more points
+// just below the last one. So the merged order is complete only down to the farthest of the last points of the full
+// batches.
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty) {
   const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
   if (most <= 0) return {};
-  // Candidates that cannot move make the search go a little past the number of empty clusters.
+  // Some candidates cannot move, so the search usually needs a few more candidates than there are empty clusters.
   const std::int64_t batch = std::ssize(empty) + 64;
   core::Ranks& ranks = problem.ranks();
   std::optional<Farthest<T>> farthest;
@@ -122,7 +125,7 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
   for (std::int64_t next = 0; !moves.are_enough();) {
     std::vector<Candidate> candidates;
     bool all_told = true;
-    std::optional<Candidate> end;  // the merged order is complete down to here
+    std::optional<Candidate> end;  // the merged order is complete down to this candidate
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const std::vector<Candidate> some = ranks.from(rank, [&] {
         std::vector<Candidate> own;

@@ -78,10 +78,10 @@ struct StopRules {
 
 /// The result of Engine::advance().
 struct Steps {
-  std::vector<KMeansIteration> records;  ///< of complete iterations
-  bool same_centroids = false;           ///< the last iteration moved no centroid
-  bool inertia_is_explained = false;     ///< the inertia in `records` is in the units of explain()
-  bool needs_frame = false;              ///< the next pass is done but not its update; pass() returns it
+  std::vector<KMeansIteration> records;  ///< one record per complete iteration
+  bool same_centroids = false;           ///< true if the last iteration moved no centroid
+  bool inertia_is_explained = false;     ///< true if the inertia in `records` is in the units of explain()
+  bool needs_frame = false;  ///< true if the next pass is done but its update is not; pass() then returns that pass
 };
 
 template <class T, class Engine>
@@ -118,9 +118,9 @@ struct Relocation {
   double weight = 1;
 };
 
-/// Returns one relocation for each cluster of `empty`, in ascending order. The farthest point moves first (lowest row
-/// on ties). Points without weight, and the last point with weight of a cluster, stay. Empty clusters beyond the number
-/// of different points stay surplus (KMeansFewerDistinct).
+/// Returns one relocation for each cluster of `empty`, in ascending order. The farthest point moves first; on ties, the
+/// point with the lowest row. Points without weight, and the last point with weight of a cluster, stay. Empty clusters
+/// beyond the number of different points stay surplus (KMeansFewerDistinct).
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty);
@@ -135,16 +135,16 @@ struct DoubtfulMean {
   std::vector<std::int32_t> dims;
 };
 
-/// Computes the means of the `wanted` clusters exactly, without the points of `relocations`, and rounds them once to T.
-/// Every wanted cluster must have weight without these points.
+/// Computes the means of the `wanted` clusters exactly, without the points of `relocations`, and rounds each once to T.
+/// Every wanted cluster must have positive weight without these points.
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
 
-/// Returns the most memory exact_means() uses, including its argument lists but not the indices of points.
+/// Returns the most memory that exact_means() uses, including its argument lists but not the indices of points.
 std::uint64_t exact_means_bytes(const Shape& shape);
 
-/// Returns, for each cluster, true if a point with that label has positive weight.
+/// Returns, for each cluster, whether a point with its label has positive weight.
 template <class T>
 std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
 
@@ -166,7 +166,7 @@ class Lloyd {
         total_.emplace(problem_, core::accumulator_limbs + 1);
         choose_shares();
       }
-    // Labels on a GPU are fetched only if an empty cluster makes the driver read them.
+    // Labels on a GPU are fetched only if the driver must read them because of an empty cluster.
     if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
@@ -204,8 +204,8 @@ class Lloyd {
     else return engine_.sums();
   }
 
-  /// Runs work(words) on each rank with `extra` additional words (at most core::accumulator_limbs). Adds up the
-  /// engines' sums and these words over the ranks, and returns the words.
+  /// Runs work(words) on each rank with `extra` additional words (at most core::accumulator_limbs). Then adds up the
+  /// engines' sums and the words over the ranks, and returns the totals of the words.
   template <class Work>
   std::span<const std::uint64_t> add_up(std::size_t extra, const Work& work) requires takes_ranks {
     const std::span<std::uint64_t> words = total_->words();
@@ -219,7 +219,7 @@ class Lloyd {
     return own;
   }
 
-  /// Decides whether the ranks share the update. All ranks decide the same.
+  /// Decides whether the ranks share the update. The decision is the same on all ranks.
   void choose_shares() requires takes_ranks {
     core::Ranks& ranks = problem_.ranks();
     const auto pays = [&](int threads) {
@@ -243,7 +243,8 @@ class Lloyd {
     return outcome;
   }
 
-  /// Returns the labels of the last pass. All ranks must call it together, because a GPU may fail to deliver them.
+  /// Returns the labels of the last pass. All ranks must call labels() together, because a GPU may fail to deliver its
+  /// labels.
   const std::int32_t* labels() {
     if (!std::exchange(labels_are_here_, true))
       problem_.ranks().agree([&] {
@@ -273,14 +274,14 @@ class Lloyd {
   void resume(const FitState<T>& done) {
     if (result_.labels.size() == 0) make_labels();
     result_.centroids = Matrix<T>::copy_of(done.before.view());
-    whole_pass();  // recomputes only the labels
+    whole_pass();  // recomputes the labels; the rest is ignored
     result_.centroids = Matrix<T>::copy_of(done.centroids.view());
     result_.history = done.history;
     result_.iterations = static_cast<int>(done.history.size());
     inertia_is_explained_ = true;
   }
 
-  /// Returns the state between two iterations. Requires `before_`.
+  /// Returns the state between two iterations. Requires `before_` not to be null.
   FitView<T> state() const {
     return {std::as_const(*before_).view(), std::as_const(result_.centroids).view(), result_.history};
   }
@@ -314,7 +315,7 @@ class Lloyd {
 
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
-  // Returns true if the work justifies waking the threads. (A parallel region of one thread still makes system calls.)
+  // Returns true if the work justifies waking the threads. (Even a parallel region of one thread makes system calls.)
   bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
   cpu::Range all_clusters() const { return {0, problem_.k()}; }
 
@@ -323,7 +324,8 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>) return;  // the engine writes all labels on request
+    // These engines write all labels when the driver asks for them.
+    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>) return;
     const std::int64_t stretch = core::chunk_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
@@ -332,7 +334,7 @@ class Lloyd {
     honour_stop();
   }
 
-  // Lets the engine run several iterations, and runs one itself if the engine needs it.
+  // Lets the engine run several iterations. Runs an iteration here if the engine leaves one to the driver.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
     StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
     before_ = nullptr;
@@ -371,7 +373,7 @@ class Lloyd {
     const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
-    // If the relocations left all centroids in place, no later iteration would change anything.
+    // If the relocations left all centroids in place, no later iteration changes anything.
     stop_rules(record, relocated && !same_centroids);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
@@ -388,7 +390,7 @@ class Lloyd {
   std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) {
     const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
     if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
-    // Some weights vanish next to the largest weight, so the points must decide.
+    // Some weights vanish in the sum next to the largest weight, so the weights of the points must decide.
     const std::vector<bool> with_weight = clusters_with_weight(problem_, labels());
     return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
   }
@@ -401,7 +403,7 @@ class Lloyd {
     return clusters;
   }
 
-  // Computes the new centroids. Returns true if an empty cluster was relocated.
+  // Computes the new centroids. Returns true if a point was moved to an empty cluster.
   bool update(const Sums& sums, Matrix<T>& next) {
     const std::vector<std::int32_t> empty = empty_clusters(sums);
     std::vector<Relocation> relocations;
@@ -431,7 +433,7 @@ class Lloyd {
     return !relocations.empty();
   }
 
-  /// Lets each surplus cluster repeat the centroid of a cluster with points: see KMeansFewerDistinct.
+  /// Gives each surplus cluster the centroid of a cluster with points: see KMeansFewerDistinct.
   void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points) {
     const auto lowest_that = [&](const auto& is_wanted) {
       std::int64_t cluster = 0;
@@ -492,7 +494,8 @@ class Lloyd {
     honour_stop();
   }
 
-  /// Runs update(clusters) for all clusters, or for this rank's share; then it receives the results of the other ranks.
+  /// Runs update(clusters) for all clusters. If the ranks share the update, runs it for this rank's share and then
+  /// receives the results of the other ranks.
   template <class Update>
   void update_all(const Sums& sums, const Update& update) {
     if constexpr (takes_ranks) {
@@ -534,10 +537,11 @@ class Lloyd {
           {moved.row(static_cast<std::int64_t>(move)), weight, weight * problem_.statistics.weight_scale});
     }
     if constexpr (UpdatesItself<T, Engine>) engine_.update(updated_.centroids);
-    // Completes a centroid after its mean is computed.
+    // Completes the update of a cluster after its mean is computed.
     const auto settle = [&](std::int64_t cluster) {
       T* const mean = updated_.centroids.row(cluster);
-      // A mean of length zero has no direction, so every centroid is equally near to its points.
+      // A mean of length zero has no direction, so the cluster keeps its centroid: every centroid is equally near to
+      // its points.
       const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
       if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);
@@ -556,10 +560,12 @@ class Lloyd {
     update_all(sums, [&](cpu::Range clusters) { for_each_cluster(clusters, find); });
     std::vector<DoubtfulMean> doubtful = doubtful_means();
     if (doubtful.empty()) return;
-    // A few doubtful means are cheaper to compute exactly than a scan of all values. But many are exact ties, which are
-    // no longer doubtful once a scan has shown that the sums lost nothing. Ranks share the scan and the sums of
-    // doubtful means, but each rank computes all of these means.
-    constexpr double of_mean = 4000;  // costs in scanned values: of a mean from exact sums, and of each value in it
+    // A scan of all values costs more than the exact computation of a few doubtful means. But many doubtful means are
+    // exact ties, and a scan can show that the sums lost nothing, which settles them. So the scan is made once the
+    // accumulated cost of the exact computations exceeds its cost. Ranks share the scan and the sums of doubtful means,
+    // but each rank computes all of these means.
+    // Costs in scanned values: per exact mean of a column, and per value in the mean.
+    constexpr double of_mean = 4000;
     constexpr double of_value = 16;
     const double ranks = problem_.ranks().size();
     for (const DoubtfulMean& mean : doubtful)
@@ -591,9 +597,9 @@ class Lloyd {
   }
 
   // Let m be the middle of the data, mu a cluster's mean and W its weight. The inertia of an assignment is a constant
-  // of the data minus sum W (2 (c - m).(mu - m) - |c - m|^2). This function computes the parts of that sum, one per
-  // cluster, without a pass over the points; total() adds them up. The constant follows at the end from the inertia of
-  // the last assignment. Weights and coordinates are scaled by powers of two, so that everything stays in the range of
+  // of the data minus sum W (2 (c - m).(mu - m) - |c - m|^2). This function computes one term of the sum per cluster,
+  // without a pass over the points; total() adds up the terms. The constant is computed at the end from the inertia of
+  // the last assignment. Weights and coordinates are scaled by powers of two, so that all values stay in the range of
   // double.
   void explain(const Sums& sums, cpu::Range clusters) {
     const Statistics& statistics = problem_.statistics;
@@ -630,7 +636,7 @@ class Lloyd {
     honour_stop();
   }
 
-  /// Adds the parts in ascending order, independently of who computed them.
+  /// Adds the parts in ascending order, so that the sum does not depend on which rank computed a part.
   static double total(const std::vector<double>& parts) {
     double sum = 0;
     for (const double part : parts) sum += part;
@@ -640,7 +646,7 @@ class Lloyd {
   void complete_history() {
     if (!inertia_is_explained_) return;
     const Statistics& statistics = problem_.statistics;
-    // Convert to and from the units of explain() in an order that keeps intermediate results in range.
+    // The order of the operations keeps intermediate results in range.
     const double scale = statistics.coordinate_scale;
     make_room_for_update();
     explain(sums(), all_clusters());
@@ -667,7 +673,7 @@ class Lloyd {
   }
 
   static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
-    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 equals 0
+    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 and 0 are equal
   }
 
   void count_labels() {
@@ -696,16 +702,16 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
-  std::optional<Sums> total_;            ///< with several ranks; has room for additional words
+  std::optional<Sums> total_;            ///< the sums over several ranks, with room for additional words
   std::optional<ClusterShares> shares_;  ///< set if the ranks share the update
   std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;
   UpdatedClusters<T> updated_;
-  const Matrix<T>* before_ = nullptr;  ///< centroids before the last iteration, if not overwritten
+  const Matrix<T>* before_ = nullptr;  ///< centroids before the last iteration; null if overwritten
   bool labels_are_here_ = true;        ///< true if result_ has the labels of the last pass
   bool inertia_is_explained_ = false;
-  double price_of_doubts_ = 0;  ///< accumulated
+  double price_of_doubts_ = 0;  ///< accumulated cost of exact means, in scanned values
 };
 
 template <class T, class Engine>

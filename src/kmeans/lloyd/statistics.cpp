@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view while_examining = "stopped while examining the points";
 
-/// The largest weight, and the least bit of any weight.
+/// The largest weight, and the lowest bit of any weight.
 struct WeightRange {
   double largest = 0;
   int finest = core::no_bits;
@@ -54,7 +54,7 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
   return range;
 }
 
-/// Sets the scale of the weights and their least bit.
+/// Sets the scale of the weights and their lowest bit.
 template <class T>
 void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
                       const core::RankRows& rows) {
@@ -72,7 +72,7 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
 
 /// The bounding box of points and initial centroids.
 struct Box {
-  double longest = 0;   ///< longest side
+  double longest = 0;   ///< length of the longest side
   double farthest = 0;  ///< squared distance between opposite corners
 };
 
@@ -115,7 +115,7 @@ Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weight
   for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
   const auto [longest, farthest] = box_of(statistics);
-  // Twice the bound, because the rounding of the distance chain and of this sum is far smaller.
+  // Doubling the bound covers the rounding of the distance chain and of this sum, which is far smaller.
   if (!std::isfinite(2 * farthest))
     throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");
@@ -170,8 +170,8 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 
 namespace {
 
-/// Partial exact sums of columns, one total each. If there are few columns, several whole rows count as one row with
-/// more lanes, so that vector instructions are used fully.
+/// Partial exact sums of columns, with one total per column. If there are few columns, several rows are treated as one
+/// longer row, to fill the vectors.
 class ColumnTotals {
  public:
   static constexpr std::int64_t few_columns = 32;
@@ -186,7 +186,7 @@ class ColumnTotals {
     }
   }
 
-  /// Adds the columns from `first` of some rows.
+  /// Adds the columns from `first` on of some rows.
   template <class T>
   void add(MatrixView<const T> rows, std::int64_t first) {
     const std::int64_t together = rows.rows() / rows_together_;
@@ -253,14 +253,14 @@ class ColumnTotals {
 
   const std::vector<core::TotalGrid>& grids_;
   std::int64_t rows_together_;
-  std::vector<double> to_high_, exact_from_;                    ///< per lane
-  std::vector<std::uint64_t> limbs_;                            ///< raw: high, then middle, then low limbs
-  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; rarely any
+  std::vector<double> to_high_, exact_from_;                    ///< one number per lane
+  std::vector<std::uint64_t> limbs_;                            ///< raw limbs: high, then middle, then low
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< sums of values too small for the limbs; rarely any
   std::uint64_t steps_ = 0;                                     ///< number of combined rows added
   std::uint64_t rest_ = 0;                                      ///< number of single rows added to the first lanes
 };
 
-constexpr std::int64_t variance_columns = 2048;  // columns summed together
+constexpr std::int64_t variance_columns = 2048;  // number of columns that are summed together
 
 template <class T>
 ColumnTotals sum_columns(const PointSource<T>& source, const std::vector<core::TotalGrid>& grids, std::int64_t first) {
@@ -296,9 +296,10 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   const auto element = static_cast<std::uint64_t>(shape.element_bytes);
   const auto team = static_cast<std::uint64_t>(threads);
-  // Statistics of the examination and of the problem; the ranges they are computed from; and the means.
+  // Per column: the statistics of the examination and of the problem, the ranges from which they are computed, and the
+  // means.
   const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
-  // Partial ranges or finest bits, and the mean from the middle.
+  // Per thread: partial ranges or lowest bits, and the mean from the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
   const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
@@ -314,13 +315,14 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
                        const core::ExactAccumulator& count) {
   const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // Sums a block of columns at a time to save memory, but copies rows only once.
+  // Sums of a block of columns at a time need less memory. But if visiting rows copies them, all columns are summed at
+  // once, so that each row is copied only once.
   const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
     const std::vector<core::TotalGrid> grids = column_totals(statistics, source.rank_rows().all(), first, columns);
     std::optional<ColumnTotals> own;
-    std::vector<core::ExactAccumulator> all;  // over several ranks
+    std::vector<core::ExactAccumulator> all;  // sums over several ranks
     source.ranks().add_up(
         static_cast<std::size_t>(columns) * core::accumulator_limbs,
         [&] { own.emplace(sum_columns(source, grids, first)); },
@@ -387,7 +389,7 @@ double mean_column_variance(const PointSource<T>& source, const Statistics& stat
 
 namespace {
 
-/// Hashes rows without copying them for the look-up.
+/// Hashes the bytes of a row, so that a look-up needs no copy of the row.
 struct HashOfBytes {
   using is_transparent = void;
   std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>()(bytes); }
@@ -399,7 +401,7 @@ template <class T>
 std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
   const MatrixView<const T> points = source.rows();
   const VectorView<const T> weights = source.host_weights();
-  // Stops when `most` different rows have been seen, with ordinary data after about as many rows.
+  // Stop when `most` different rows are found. Ordinary data need about `most` rows for that.
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
   const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
@@ -419,8 +421,9 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
     source.visit(std::ref(see));
     return static_cast<double>(seen.size());
   });
-  if (greatest >= static_cast<double>(most)) return most;  // one rank has enough; with ordinary data all have
-  // Merge the rows of all ranks, one rank after another.
+  // With ordinary data, every rank finds enough different rows.
+  if (greatest >= static_cast<double>(most)) return most;
+  // Merge the different rows of the ranks, one rank after another.
   std::unordered_set<std::string> all;
   for (int rank = 0; rank < ranks.size() && std::ssize(all) < most; ++rank) {
     const std::vector<char> rows = ranks.from(rank, [&] {

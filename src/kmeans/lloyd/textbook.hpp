@@ -1,4 +1,5 @@
-// Parts that the teaching rungs after `sequential` share: its search, and an engine around the part that differs.
+// Parts that the teaching variants after `sequential` share: the search, and an engine around the part in which they
+// differ.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,11 @@ namespace gradus::kmeans_detail {
 template <class T>
 struct Nearest {
   std::int32_t cluster = 0;
-  T distance = 0;  ///< squared
+  T distance = 0;  ///< squared distance
 };
 
-/// Searches as `sequential` does: every centroid, every coordinate, and the first of the nearest centroids.
+/// Searches like `sequential`: compares every centroid by every coordinate, and returns the first of the nearest
+/// centroids.
 template <class T>
 Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   Nearest<T> best{0, std::numeric_limits<T>::infinity()};
@@ -32,14 +34,14 @@ Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   return best;
 }
 
-/// Returns the number of points between two polls of the stop request if `threads` threads share all points.
+/// Returns the number of points that `threads` threads together process between two polls of the stop request.
 template <class T>
 std::int64_t points_between_polls(const Problem<T>& problem, int threads = 1) {
   return core::chunk_length(problem.n(), problem.k() * problem.d(), threads);
 }
 
-/// Makes an engine for Lloyd's driver from a function `assign_and_sum(problem, centroids, labels, sums) -> Outcome`.
-/// The function recomputes labels and FloatSums in each call and returns early after a stop request.
+/// Makes an engine for Lloyd's driver from a function `assign_and_sum(problem, centroids, labels, sums) -> Outcome`. In
+/// each call the function recomputes labels and FloatSums. After a stop request it returns early.
 template <class T, class AssignAndSum>
 class TextbookEngine {
  public:

@@ -38,9 +38,9 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   const auto value = hn::ConvertTo(lanes, integers);
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
-  // There is no conversion instruction here. The upper and lower half are combined with exponents that give their
-  // values: 2^84 + 2^63 + upper 2^32, and 2^52 + lower. Both differences are exact, and so is the error of their sum
-  // (Dekker).
+  // This target has no instruction that converts 64-bit integers. So the upper and the lower half of the integer become
+  // the low bits of doubles with the values 2^84 + 2^63 + upper 2^32 and 2^52 + lower. Both differences are exact, and
+  // so is the error of their sum (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));
@@ -54,7 +54,8 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
 #endif
 }
 
-// Computes the means of one vector of columns from `column`. Returns a mask of the certain ones.
+// Computes the means of a vector of columns that starts at `column`. Returns a mask of the columns whose means are
+// certain.
 template <class T, class Lanes>
 HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::int64_t column, T* means) {
   const hn::RebindToSigned<Lanes> integers;
@@ -79,7 +80,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto any_bound = hn::Set(lanes, 2.0) +
                          (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) * inverse +
                          hn::Abs(q) * hn::Set(lanes, 0x1p-99);
-  // The rounding error of `rest` (Knuth's sum), and the error of `c` if the low limb has more bits than a double.
+  // The rounding error of `rest` (Knuth's sum), plus the error of `c` if the low limb has more bits than a double.
   const auto of_low = rest - second;
   const auto lost = (second - (rest - of_low)) + (c - of_low);
   const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
@@ -98,7 +99,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
     return hn::And(hn::And(below == mean, above == mean),
                    hn::And(size > hn::Set(lanes, 0x1p-1000), size < hn::Set(lanes, 0x1p1000)));
   } else {
-    // The doubles enclose the mean, so their roundings to T enclose its rounding.
+    // The two doubles enclose the mean. If they round to the same T, so does the mean.
     const hn::Rebind<float, Lanes> narrow;
     const auto nearest = hn::DemoteTo(narrow, mean);
     hn::StoreU(nearest, narrow, means + column);

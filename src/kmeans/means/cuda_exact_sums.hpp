@@ -9,9 +9,9 @@
 
 namespace gradus::kmeans_detail {
 
-using Word = unsigned long long;  // a word of an exact sum; wraps
+using Word = unsigned long long;  // a word of an exact sum; additions wrap
 
-/// Copies sums to the host and waits for the stream. `on_device`: words in the order of ExactSums::set().
+/// Copies sums to the host and waits for the stream. `on_device` holds the words in the order of ExactSums::set().
 template <class T>
 void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, const cuda::Stream& stream) {
   Buffer<Word> words(on_device.size());
@@ -20,7 +20,7 @@ void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, c
   sums.set(reinterpret_cast<const std::int64_t*>(words.data()));
 }
 
-/// core::TotalLimbs that many threads add to.
+/// core::TotalLimbs for concurrent additions by many threads.
 struct TotalWords {
   Word high;
   Word middle;
@@ -32,7 +32,7 @@ inline core::TotalLimbs limbs_of(const TotalWords& words) {
           static_cast<std::int64_t>(words.low)};
 }
 
-/// core::ExactTotal that many threads add to.
+/// core::ExactTotal for concurrent additions by many threads.
 struct SharedTotal {
   TotalWords limbs;
   Word small[core::accumulator_limbs];
@@ -87,14 +87,14 @@ __device__ inline void add_small(SharedTotal& total, core::Scaled value) {
                       [&](int word, std::int64_t addend) { atomicAdd(&total.small[word], static_cast<Word>(addend)); });
 }
 
-/// Adds a value to this thread's limbs, or to the total if the limbs do not hold it.
+/// Adds a value to this thread's limbs. If the limbs do not hold the value exactly, adds it to the total instead.
 __device__ inline void add_value(const core::TotalGrid& grid, double value, core::TotalLimbs& limbs,
                                  SharedTotal& total) {
   if (grid.holds(value)) grid.add(value, limbs);
   else add_small(total, core::scaled(value));
 }
 
-/// Adds weight * value, rounded to 53 bits. The limbs are for scaled weights, weight * scale <= 1.
+/// Adds weight * value, rounded to 53 bits. The grid of the limbs is for scaled weights: weight * scale is at most 1.
 __device__ inline void add_weighted(const core::TotalGrid& grid, double weight, double scale, double value,
                                     core::TotalLimbs& limbs, SharedTotal& total) {
   const double scaled_weight = weight * scale;

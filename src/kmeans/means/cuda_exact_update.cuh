@@ -1,11 +1,12 @@
-// The exact update on the GPU for any number of clusters: from labels to sums, new centroids and figures.
+// Updates centroids exactly on the GPU, for any number of clusters. Computes sums, new centroids and the statistics of
+// the iteration from the labels.
 //
-// Two-limb integer sums (core/exact_sum.hpp) support additions in any order, so they are made where they are cheapest.
-// An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster, and each warp adds
-// up a run of them in registers. So memory sees one atomic addition per run, column and limb instead of one per point.
-// Only points that change cluster make entries, two each. If more than half of the points change, all points make one
-// entry each, into sums that start at zero. Atomic counters determine the order of entries within a cluster, which does
-// not affect integer sums.
+// Two-limb integer sums (core/exact_sum.hpp) allow additions in any order, so the kernels choose the cheapest order. An
+// entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster, and each warp adds up
+// a run of entries in registers. So there is one atomic addition in memory per run, column and limb instead of one per
+// point. Each point that changes cluster yields two entries. If more than half of the points change, the sums start at
+// zero instead and every point yields one entry. Atomic counters determine the order of entries within a cluster, which
+// does not affect integer sums.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,24 +21,24 @@ namespace gradus::kmeans_detail {
 
 /// The counters of a pass.
 struct PassCounters {
-  unsigned int changed;   ///< changed labels, which is also the number of moved_points
-  unsigned int doubtful;  ///< points the filter left to the canonical chain
-  unsigned int crowded;   ///< doubtful points with more candidates than there is room for
+  unsigned int changed;   ///< number of changed labels and of elements in moved_points
+  unsigned int doubtful;  ///< number of points that the filter left to the canonical chain
+  unsigned int crowded;   ///< number of doubtful points with more candidates than their list holds
 };
 
 /// The results of an update that the host reads.
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< some cluster has no weight, or none that the sums can detect
-  int doubtful;   ///< the sums do not decide some mean
-  int different;  ///< some centroid moved
+  int empty;      ///< nonzero if a cluster has no weight, or none that the sums can detect
+  int doubtful;   ///< nonzero if the sums do not decide some mean
+  int different;  ///< nonzero if a centroid moved
 };
 
 template <class T>
 struct ExactUpdateJob {
   const T* points;
-  const T* weights;  ///< may be null
+  const T* weights;  ///< null if there are no weights
   std::int64_t n;
   int d;
   int k;
@@ -45,17 +46,17 @@ struct ExactUpdateJob {
   const std::int32_t* moved_points;
   const std::int32_t* moved_from;
   const PassCounters* counters;
-  const double* to_high;  ///< d, of the columns' grids
-  const int* units;       ///< d
-  const int* on_grid;     ///< d: Statistics::is_on_grid
-  double to_low;          ///< equal for all columns
+  const double* to_high;  ///< d; scale to the high limb of each column's grid
+  const int* units;       ///< d; unit of each column's grid
+  const int* on_grid;     ///< d; Statistics::is_on_grid of each column
+  double to_low;          ///< the same for all columns
   int bits;
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
   double coordinate_scale;  ///< see Statistics
   const double* middle;     ///< d, for the history's inertia
-  Word* sums;               ///< k x 2 d raw limbs, 2 k weight limbs where there are weights, k counts
+  Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
   unsigned int* sizes;      ///< k: number of entries per cluster
   unsigned int* cursors;    ///< k: position of the next entry of the cluster
   unsigned int* order;      ///< n: entries ordered by cluster
@@ -97,15 +98,15 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
   return static_cast<std::int64_t>(job.k) * (2 * job.d + (job.weights ? 2 : 0) + 1);
 }
 
-inline constexpr int counted_in_shared = 8192;  ///< largest number of clusters whose counters fit the shared memory of
-                                                ///< a block
+/// Largest number of clusters whose counters fit in the shared memory of a block.
+inline constexpr int counted_in_shared = 8192;
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-inline constexpr int run_entries = 128;  ///< entries per warp, at most; at least a quarter of it
+inline constexpr int run_entries = 128;  ///< maximum number of entries per warp; at least a quarter of it is used
 inline constexpr int add_threads = 256;
 inline constexpr int lane_columns = 4;  ///< columns per lane: a warp adds up 128 columns at once
 
-/// Counts the entries of each cluster. Clears the sums if they are computed from scratch.
+/// Counts the entries of each cluster. Sets the sums to zero if they are computed from scratch.
 /// Launch: `order_threads` threads, a grid-stride loop; shared memory for k counters up to `counted_in_shared`.
 template <class T>
 __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
@@ -131,13 +132,13 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (near[cluster] > 0) atomicAdd(&job.sizes[cluster], near[cluster]);
 }
 
-/// Computes the start of each cluster's entries. Launch: one block of 1024 threads.
+/// Computes the position of each cluster's first entry. Launch: one block of 1024 threads.
 template <class T>
 __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   __shared__ unsigned int warp_totals[32];
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
-  unsigned int before = 0;  // entries of all clusters of earlier rounds
+  unsigned int before = 0;  // number of entries of all clusters in earlier rounds
   for (int first = 0; first < job.k; first += 1024) {
     const int cluster = first + thread;
     const unsigned int size = cluster < job.k ? job.sizes[cluster] : 0;
@@ -160,8 +161,8 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Orders the entries by cluster. A block counts its entries first, then reserves positions by one atomic addition per
-/// cluster. Launch and shared memory as for count_entries.
+/// Orders the entries by cluster. A block first counts its entries and then reserves positions by one atomic addition
+/// per cluster. Launch and shared memory are the same as for count_entries.
 template <class T>
 __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
@@ -193,11 +194,11 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (index < entries)
         job.order[rank[turn] + (in_shared ? near[cluster_of[turn]] : 0)] = static_cast<unsigned int>(index);
     }
-    __syncthreads();  // the positions are read before the next round clears them
+    __syncthreads();  // the positions are read before the next round clears the counters
   }
 }
 
-/// Loads four neighbouring coordinates of a point, with zeros past the last column.
+/// Loads four adjacent coordinates of a point. Coordinates past the last column are zero.
 template <class T>
 __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, int first_dim, T (&row)[lane_columns]) {
   const T* from = job.points + static_cast<std::int64_t>(point) * job.d + first_dim;
@@ -221,7 +222,7 @@ __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, i
   }
 }
 
-/// A warp's sums of one cluster in registers, four columns per lane.
+/// The sums of one cluster that a warp holds in registers, four columns per lane.
 template <class T>
 class RunSums {
  public:
@@ -235,13 +236,13 @@ class RunSums {
 
   __device__ int first_dim() const { return first_dim_; }
 
-  /// `sign`: 1 for a point that joins, -1 for a point that leaves, 0 for no point.
+  /// Adds sign * row. `sign` is 1 for a point that joins, -1 for a point that leaves, and 0 for no point.
   __device__ void add(const T (&row)[lane_columns], T sign) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
       sums_[column].add(core::raw_limbs(static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low));
   }
-  /// `weight` must be scaled.
+  /// Adds sign * weight * row. `weight` must be scaled.
   __device__ void add_weighted(const T (&row)[lane_columns], T sign, double weight) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
@@ -252,8 +253,8 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds the sums to the cluster's sums in memory and resets them.
-  /// `joined`, `left`, `empty`: how many of the added rows joined, left, or had no point.
+  /// Adds these sums to the cluster's sums in memory and sets them to zero. `joined`, `left` and `empty` are the
+  /// numbers of added rows whose point joined, whose point left, and that had no point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
     const Word excess = core::RunSum::excess(empty, left);
@@ -287,18 +288,19 @@ class RunSums {
   Word weight_low_ = 0;
 };
 
-/// Adds the ordered entries to the sums. Launch: blocks of `add_threads`; each warp adds a run of up to `run_entries`
-/// entries and 128 columns at a time, in a grid-stride loop over runs and columns.
+/// Adds the ordered entries to the sums.
+/// Launch: blocks of `add_threads`, and a grid-stride loop over runs and columns. Each warp adds a run of at most
+/// `run_entries` entries and 128 columns at a time.
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // rows whose loads are in flight
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows whose loads are in flight
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
   const int blocks_of_columns = (job.d + 32 * lane_columns - 1) / (32 * lane_columns);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / 32;
-  // With few entries, shorter runs give more warps work.
+  // With few entries, shorter runs keep more warps busy.
   int run = run_entries;
   while (run > run_entries / 4 && (entries + run - 1) / run * blocks_of_columns < warps) run /= 2;
   const std::int64_t tasks = (entries + run - 1) / run * blocks_of_columns;
@@ -315,7 +317,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
       Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
       const unsigned int leaving = __ballot_sync(everyone, own.leaves);
-      // Bits of the lanes where another cluster starts.
+      // One bit per lane, set if the lane's cluster differs from the previous lane's.
       const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
       const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
       for (int begin = 0; begin < count;) {
@@ -383,7 +385,7 @@ struct ExactSumsView {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// Same as ExactSums::presence().
+  /// Returns the same result as ExactSums::presence().
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
@@ -404,16 +406,16 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column to within a few roundings, for the history.
+  /// Returns the mean minus the middle of the column, accurate to a few roundings, for the history.
   __device__ double mean_from_middle(int cluster, int dim) const {
-    core::Grid grid;  // to_low is equal for all columns
+    core::Grid grid;  // to_low is the same for all columns
     grid.to_low = job.to_low;
     return core::quotient_less(core::two_doubles(grid, limbs(cluster, dim)), weight_parts(cluster), unit_of_mean(dim),
                                job.middle[dim]);
   }
 };
 
-/// Finds out if some cluster is empty. Launch: one thread per cluster.
+/// Reports whether a cluster is empty. Launch: one thread per cluster.
 template <class T>
 __global__ void find_empty(const __grid_constant__ ExactUpdateJob<T> job) {
   const int cluster = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -440,7 +442,7 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Returns true if the driver must do the update, because it can read the points.
+/// Returns true if the update needs the points and is therefore left to the driver.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }
@@ -449,8 +451,8 @@ __device__ inline int bits_of(float value) { return __float_as_int(value); }
 __device__ inline long long bits_of(double value) { return __double_as_longlong(value); }
 
 /// Scales the centroids to unit length if requested. Then computes the movement of each centroid and the explained
-/// inertia of its cluster. Sums over dimensions are sequential in ascending order, as in the driver on the host: all
-/// lanes add the values of one lane after another. Launch: one warp per cluster.
+/// inertia of its cluster. Sums over dimensions are sequential and in ascending order, as in the driver on the host.
+/// For that, all lanes add the values of all lanes one after another. Launch: one warp per cluster.
 template <class T>
 __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
@@ -477,7 +479,7 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
     in_order([&](int dim) { return scale(static_cast<double>(job.next[begin + dim])); },
              [&](double value) { squares = fma(value, value, squares); });
     const double length = sqrt(squares);
-    for (int dim = lane; dim < job.d; dim += 32)  // keeps the old centroid if the mean has no direction
+    for (int dim = lane; dim < job.d; dim += 32)  // a mean without direction: the cluster keeps its old centroid
       job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
                                           : job.centroids[begin + dim];
     __syncwarp();  // the row has unit length
@@ -505,13 +507,13 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   job.parts[job.k + cluster] = weight * explained;
 }
 
-/// Adds up the clusters in ascending order. Launch: one block of 256 threads.
+/// Adds up the results of the clusters in ascending order. Launch: one block of 256 threads.
 template <class T>
 __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
   if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
-  double total = 0;  // the shift in thread 0, the explained inertia in thread 32
+  double total = 0;  // thread 0 adds up the shift, thread 32 the explained inertia
   for (int first = 0; first < job.k; first += share) {
     const int count = job.k - first < share ? job.k - first : share;
     for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {
@@ -528,7 +530,7 @@ __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
 }
 
 /// Computes the inertia. A warp processes 32 points: it reads their rows and centroids with coalesced loads and stores
-/// the differences in shared memory, from where each lane computes the chain of one point.
+/// the differences in shared memory. Then each lane computes the chain of one point from these differences.
 /// Launch: blocks of four warps, a grid-stride loop over the points.
 template <class T>
 __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::TotalGrid grid,

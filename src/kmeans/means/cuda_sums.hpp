@@ -1,4 +1,4 @@
-// The textbook's sums on the GPU, and their host copy for Lloyd's driver.
+// Sums in double on the GPU, as in textbooks, and their host copy for Lloyd's driver.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The sums as kernel arguments.
+/// Pointers to the sums, for kernel arguments.
 struct DeviceSums {
   double* sums;                ///< k x d
   double* weights;             ///< k

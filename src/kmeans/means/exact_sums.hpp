@@ -1,5 +1,5 @@
-// Integer sums of the clusters' points. They are independent of order: points can be added, moved and merged in any
-// order on any number of threads with bit-identical results.
+// Integer sums of the clusters' points. Points can be added, moved and merged in any order on any number of threads,
+// and the result has the same bits.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// The result of presence(): does a cluster have a point of positive weight?
+/// The result of presence(): whether a cluster has a point of positive weight.
 enum class Presence : std::uint8_t { none, some, unknown };
 
-/// Returns the limbs of each kind per cluster for d columns: d, but 4 for three columns, so that a row is one vector.
+/// Returns the number of high limbs (and of low limbs) per cluster for d columns. This number is d, except that three
+/// columns have four limbs, so that a row is one vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 
-/// For each cluster: 2 limb_columns(d) limbs (high, then low), two limbs of the weight, and the count. A limb is a
-/// wrapped sum of raw bit patterns with the bits of the magic number, which are subtracted once, when the sum is read.
+/// For each cluster, holds 2 limb_columns(d) limbs (high, then low), two limbs of the weight, and the count. A limb is
+/// a wrapping sum of raw bit patterns. Every pattern includes the bits of the magic number, which are subtracted once,
+/// when the sum is read.
 template <class T>
 class ExactSums {
  public:
-  /// `extra`: number of additional words after the sums in words().
+  /// `extra` is the number of additional words after the sums in words().
   explicit ExactSums(const Problem<T>& problem, std::int64_t extra = 0)
       : problem_(&problem), words_(count_words(problem) + extra),
         limbs_(words_.data(), 2 * problem.k() * limb_columns(problem.d())),
@@ -41,7 +43,7 @@ class ExactSums {
   void add(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, 1); }
   void remove(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, -1); }
 
-  /// Returns the number of limbs of all clusters' coordinates.
+  /// Returns the number of coordinate limbs of all clusters together.
   std::int64_t limbs() const { return limbs_.size(); }
 
   void merge_limbs(const ExactSums& other, std::int64_t first, std::int64_t last) {
@@ -57,14 +59,14 @@ class ExactSums {
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
 
-  /// Returns the unscaled weight to within a rounding, for the history.
+  /// Returns the unscaled weight, accurate to one rounding, for the history.
   double weight(std::int64_t cluster) const {
     if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
     const Statistics& statistics = problem_->statistics;
     return core::round_quotient<double>(total_weight(cluster), 1, statistics.weight.unit + statistics.weight_exponent);
   }
 
-  /// Reports if some point of the cluster has weight, as far as the sums decide it.
+  /// Returns whether a point of the cluster has positive weight, or `unknown` if the sums do not decide it.
   Presence presence(std::int64_t cluster) const {
     if (counts_[cluster] == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
@@ -79,7 +81,7 @@ class ExactSums {
     core::Int128 weight = total_weight(cluster);
     for (const RemovedPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
-    // Handles a block of columns at a time. `open` gets the columns that vectors of doubles do not decide.
+    // Handle a block of columns at a time. `open` receives the columns that vectors of doubles do not decide.
     constexpr std::int64_t at_once = 256;
     std::int32_t open[at_once + 16];
     for (std::int64_t first = 0; first < d; first += at_once) {
@@ -97,8 +99,8 @@ class ExactSums {
     }
   }
 
-  /// Computes the mean minus the middle of each column to within a few roundings, for the history. The weight must be
-  /// positive.
+  /// Computes the mean minus the middle of each column, accurate to a few roundings, for the history. The weight of the
+  /// cluster must be positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
     const Statistics& statistics = problem_->statistics;
     if (weights_.size() == 0 &&
@@ -114,12 +116,12 @@ class ExactSums {
     }
   }
 
-  /// Returns the raw limbs of a cluster, for kernels that add rows themselves. See also raw_count().
+  /// Returns the raw limbs of a cluster, for kernels that add rows themselves. Such kernels also update raw_count().
   std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
   std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
 
-  /// Sets sums computed elsewhere: per cluster d high limbs and d low limbs without the padding of raw(), then the
-  /// limbs of the weights if there are any, then the counts.
+  /// Copies sums that were computed elsewhere. `words` has d high limbs and d low limbs per cluster (without the
+  /// padding of raw()), then the limbs of the weights if there are any, then the counts.
   void set(const std::int64_t* words) {
     const std::int64_t d = problem_->d();
     for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
@@ -130,11 +132,11 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
-  /// Returns all words, which may be added element by element: limbs, weights, counts, and the additional words.
+  /// Returns all words: limbs, weights, counts, and the additional words. Sums can be added up word by word.
   std::span<std::uint64_t> words() {
     return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
   }
-  /// Copies the sums of the same problem, without additional words.
+  /// Copies other sums of the same problem, without additional words.
   void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
 
   static std::uint64_t bytes(const Shape& shape) {
@@ -151,8 +153,8 @@ class ExactSums {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
   }
 
-  // Writes the certain means of the columns [first, first + columns) to `out`. Stores the other columns, whose means
-  // need integers, in `open` and returns their number.
+  // Writes the certain means of the columns [first, first + columns) to `out`. The other columns need integers; stores
+  // these columns in `open` and returns their number.
   std::int64_t find_open(std::int64_t cluster, std::int64_t first, std::int64_t columns, T* out, bool all,
                          std::int32_t* open) const {
     if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
@@ -207,7 +209,7 @@ class ExactSums {
     counts_[cluster] += sign;
   }
 
-  // A value loses less than one step of the grid, and nothing if the grid holds all values of its column.
+  // Each value loses less than one step of the grid, and nothing if the grid holds all values of its column.
   std::int64_t slack(std::int64_t cluster, std::int64_t dim) const {
     return problem_->statistics.is_on_grid(dim) ? 0 : counts_[cluster];
   }

@@ -13,14 +13,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// Converts non-negative values to integers: round(value * 2^shift). Sums over `rows` values stay below 2^62.
+/// Converts non-negative values to integers: round(value * 2^shift). The shift keeps sums over `rows` values below
+/// 2^62.
 class Quantizer {
  public:
   Quantizer() = default;
   Quantizer(double largest, std::int64_t rows) : scale_(core::Grid(core::exponent_above(largest), rows).to_high) {}
   GRADUS_HOST_DEVICE std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
 
-  /// Returns the integer plus raw_zero, for vector sums from which the zeros are subtracted once.
+  /// Returns the integer plus raw_zero. After a vector sum of such numbers, their raw_zeros are subtracted at once.
   GRADUS_HOST_DEVICE std::uint64_t raw(double value) const {
 #ifdef __CUDA_ARCH__
     return static_cast<std::uint64_t>(__double_as_longlong(value * scale_ + core::integer_magic));
@@ -35,27 +36,29 @@ class Quantizer {
   double scale_ = 1;
 };
 
-/// For weights up to this value weight_unit() limits the exponent differently, or all their integers would be zero.
+/// If no weight exceeds this value, weight_unit() limits its exponent and weight_quantizer() uses a smaller range;
+/// otherwise all integers would be zero.
 inline constexpr double tiny_weight = 0x1p-939;
 
-/// Returns a power of two that scales weights of at most `largest` below 1, or as near as a double can.
+/// Returns a power of two. Multiplied by it, weights of at most `largest` are below 1, or as near to 1 as a double can
+/// scale them.
 inline double weight_unit(double largest) {
   return std::ldexp(1.0,
                     largest <= tiny_weight ? -core::exponent_above(largest, -1020) : -core::exponent_above(largest));
 }
 
-/// Returns a quantizer for sums of such weights in that unit.
+/// Returns a quantizer for sums of `rows` weights of at most `largest` in units of weight_unit(largest).
 inline Quantizer weight_quantizer(double largest, std::int64_t rows) {
   return {largest <= tiny_weight ? 2 * largest * weight_unit(largest) : 1.0, rows};
 }
 
-/// Returns the index of the random number for a row in a round of k-means||, distinct from indices that count up from
-/// 0.
+/// Returns the index of the random number for a row in a round of k-means||. These indices differ from indices that
+/// count up from 0.
 constexpr std::uint64_t draw_index(int round, std::int64_t row) {
   return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
 }
 
-/// Returns true if 64 random bits select a row into a sample of `wanted` rows. Each row is drawn independently with
+/// Returns true if 64 random bits select a row for a sample of `wanted` rows. Each row is drawn independently with
 /// probability min(1, wanted * integer / total). wanted * integer and total * 2^64 must stay below 2^126.
 GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t integer, std::uint64_t total,
                                            std::uint64_t bits) {
@@ -64,7 +67,8 @@ GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t i
   return odds >= total || static_cast<core::UInt128>(bits) * total < odds << 64;
 }
 
-/// Sums of the integers of 256 rows each (blocks) and of 256 blocks each. The caller supplies the integer of a row.
+/// Sums of integers, one integer per row: for each block of 256 rows, and for each group of 256 blocks. The caller
+/// supplies the integer of a row.
 class RowSums {
  public:
   static constexpr std::int64_t block_rows = 256;
@@ -75,7 +79,7 @@ class RowSums {
 
   std::uint64_t& block_of(std::int64_t row) { return blocks_[static_cast<std::size_t>(row / block_rows)]; }
 
-  /// Updates the sums above the blocks after blocks were written.
+  /// Recomputes the sums of groups and the total after block sums were written.
   void refresh() {
     std::fill(groups_.begin(), groups_.end(), 0);
     for (std::size_t block = 0; block < blocks_.size(); ++block) groups_[block / group_blocks] += blocks_[block];
@@ -83,7 +87,7 @@ class RowSums {
     for (const std::uint64_t sum : groups_) total_ += sum;
   }
 
-  /// Lowers the integer of one row.
+  /// Subtracts `amount` from the integer of one row.
   void take(std::int64_t row, std::uint64_t amount) {
     const auto block = static_cast<std::size_t>(row / block_rows);
     blocks_[block] -= amount;
@@ -93,7 +97,7 @@ class RowSums {
 
   std::uint64_t total() const { return total_; }
 
-  /// Returns the row in which the prefix sum exceeds `target` < total().
+  /// Returns the row at which the prefix sum first exceeds `target`, which must be less than total().
   template <class IntegerOfRow>
   std::int64_t row_at(std::uint64_t target, const IntegerOfRow& integer) const {
     std::size_t group = 0;

@@ -1,4 +1,4 @@
-// Order of points along a space-filling curve.
+// Orders points along a space-filling curve.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ struct UnitCube {
   T scale;
 };
 
-/// Returns the order of the rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: the row number
-/// for each place. Rows that are close in the order are close in space. O(n); for memory see order_bytes().
+/// Returns the order of the rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: element i is
+/// the number of the row in place i. Rows that are close in the order are close in space. Takes O(n) time;
+/// order_bytes() returns the memory.
 template <class T>
 cuda::DeviceBuffer<unsigned int> order_along_curve(const T* points, std::int64_t n, int d, const UnitCube<T>& cube,
                                                    const cuda::Stream& stream);

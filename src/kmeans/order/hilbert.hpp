@@ -1,4 +1,4 @@
-// Hilbert curve. Plain C++, so that tests need no GPU.
+// The Hilbert curve in plain C++, so that tests need no GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// Number of bits per coordinate, for `Columns` coordinates in a 32-bit place.
+/// Number of bits per coordinate if the places of cells with `Columns` coordinates have 32 bits.
 template <int Columns>
 constexpr int curve_bits = 32 / Columns;
 
-/// Returns the place of a grid cell along the curve; each coordinate has `curve_bits` bits. Consecutive cells on the
-/// curve are adjacent. Source: J. Skilling, "Programming the Hilbert curve" (2004). From the coarsest to the finest,
-/// each bit rotates and mirrors the finer bits of the coordinates; a Gray code of the result is the place.
+/// Returns the place of a grid cell along the curve. Each coordinate has `curve_bits` bits. Consecutive places are
+/// adjacent cells. Source: J. Skilling, "Programming the Hilbert curve" (2004). From the coarsest to the finest, each
+/// bit rotates and mirrors the finer bits of the coordinates. A Gray code of the result is the place.
 template <int Columns>
 GRADUS_HOST_DEVICE std::uint32_t place_on_curve(std::uint32_t (&cell)[Columns]) {
   constexpr int bits = curve_bits<Columns>;
@@ -21,7 +21,7 @@ GRADUS_HOST_DEVICE std::uint32_t place_on_curve(std::uint32_t (&cell)[Columns]) 
     const std::uint32_t finer = (std::uint32_t{1} << bit) - 1;
     for (int dim = 0; dim < Columns; ++dim) {
       if (cell[dim] >> bit & 1) {
-        cell[0] ^= finer;  // mirrored
+        cell[0] ^= finer;  // mirrors the finer bits
       } else {
         const std::uint32_t swapped = (cell[0] ^ cell[dim]) & finer;
         cell[0] ^= swapped;

@@ -1,5 +1,5 @@
-// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels; and the canonical
-// distance for the cases that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
+// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels. The canonical
+// distance is for the cases that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,19 +8,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the number of columns; a compile-time constant if the kernel is made for exactly that number.
+/// Returns the number of columns, as a compile-time constant if the kernel is compiled for exactly that number.
 template <class T, int Columns, bool Exact>
 __device__ int columns_of(const SmallDimJob<T>& job) {
   if constexpr (Exact) return Columns;
   else return job.d;
 }
 
-/// Rows that consist of 16-byte units (quads). In a stage, the quads are permuted so that eight lanes that read the
-/// same quad of eight rows access eight different banks.
+/// Rows that consist of 16-byte units (quads). In a stage in shared memory, the quads are permuted such that eight
+/// lanes that read the same quad of eight rows access eight different banks.
 template <class T, int Columns>
 struct RowQuads {
   static constexpr int bytes = Columns * static_cast<int>(sizeof(T));
-  static constexpr int count = bytes % 16 == 0 ? bytes / 16 : 0;  // 1, 2, 4 or 8; 0: not whole quads
+  // 1, 2, 4 or 8; 0 if a row does not consist of whole quads.
+  static constexpr int count = bytes % 16 == 0 ? bytes / 16 : 0;
   static __device__ int place(int row, int quad) {
     if constexpr (count > 1) quad ^= row / (8 / count) & (count - 1);
     return row * count + quad;
@@ -44,7 +45,7 @@ __device__ void load_row(const SmallDimJob<T>& job, unsigned int point, T (&row)
   }
 }
 
-/// Shifts and scales a row to magnitude at most 1, rounded once to float.
+/// Shifts a row, scales it to a magnitude of at most 1, and rounds it once to float.
 template <class T, int Columns, bool Exact>
 __device__ void to_filter(const SmallDimJob<T>& job, const T (&row)[Columns], float (&coordinates)[Columns]) {
 #pragma unroll

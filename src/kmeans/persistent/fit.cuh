@@ -1,7 +1,8 @@
-// Host code of the exact variants for few columns that run the whole fit in one kernel: allocates GPU memory, chooses
-// blocks and threads, launches, and copies back the results for Lloyd's driver.
+// Host code of the exact variants for few columns that run the whole fit in one kernel. Allocates GPU memory, chooses
+// blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
 //
-// Kernel: kernel.cuh, with filter.cuh and sums.cuh; kernels after it: results.cuh; shared data: job.cuh.
+// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that follow it are in results.cuh, and the
+// shared data are in job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +18,7 @@ template <class T>
 struct WalkKernel {
   const void* function = nullptr;
   int points_per_thread = 1;
-  int threads = 256;  ///< per block, unless the caller specifies it
+  int threads = 256;  ///< per block, unless the caller chooses another number
   int (*work_bytes)(const SmallDimJob<T>& job, int warps) = nullptr;
   std::size_t (*shared_bytes)(const SmallDimJob<T>& job, int copies, int work_bytes) = nullptr;
 };
@@ -28,7 +29,7 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine for lloyd() and for ranks, built on the kernel of a walk.
+/// The engine for lloyd() and for ranks. It is built on the kernel of a walk.
 template <class T>
 class PersistentEngine final : public RankPasses<T> {
  public:
@@ -53,14 +54,15 @@ class PersistentEngine final : public RankPasses<T> {
     device_.past_centroids = past_centroids_.data();
     device_.parts = parts_.data();
     device_.outcome = outcome_.data();
-    labels_.fill_bytes(0xff, job.stream());  // no cluster yet
+    labels_.fill_bytes(0xff, job.stream());  // marks all points as having no cluster yet
     device_sums_.clear(job.stream());
   }
 
-  /// Returns the kernel arguments, to which a variant adds its own.
+  /// Returns the kernel arguments, so that a variant can add its own.
   SmallDimJob<T>& device() { return device_; }
 
-  /// Chooses threads, blocks and shared memory. Halves a block size that does not fit; the result is the same.
+  /// Chooses the numbers of threads and blocks and the shared memory. If a block does not fit, halves its number of
+  /// threads; the fit's result does not depend on it.
   void use(const WalkKernel<T>& kernel, const Execution& execution, std::string_view variant) {
     const std::int64_t n = job_.problem().n();
     const int multiprocessors = job_.gpu().multiprocessors;
@@ -74,7 +76,7 @@ class PersistentEngine final : public RankPasses<T> {
     threads_ = block_threads(execution, kernel_.threads);
     while (threads_ > 32 && (threads_ > attributes.maxThreadsPerBlock || needed(1) > most))
       threads_ = std::max(32, threads_ / 64 * 32);
-    // Uses as many copies of the sums as possible without reducing the number of resident blocks per multiprocessor.
+    // Use as many copies of the sums as possible without reducing the number of resident blocks per multiprocessor.
     device_.copies = 1;
     const int resident = resident_blocks(needed(1));
     if (resident < 1) throw UnsupportedError(std::string(variant) + ": a block does not fit this GPU");
@@ -101,7 +103,7 @@ class PersistentEngine final : public RankPasses<T> {
       centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
       stream.wait();
     }
-    // The host polls again after about ten milliseconds, to report progress and respond to stop requests.
+    // Let the host poll about every ten milliseconds, to report progress and respond to stop requests.
     if (core::seconds_since(start) < 0.01) batch_ = static_cast<int>(std::min<std::int64_t>(2 * batch_, past_steps_));
     const LoopOutcome& outcome = host_outcome_[0];
     records_.copy_to_host(host_records_.data(), outcome.steps, stream);
@@ -171,13 +173,15 @@ class PersistentEngine final : public RankPasses<T> {
 
   // Returns the maximum number of iterations between two polls by the host.
   static std::int64_t past_steps(const Problem<T>& problem) {
-    if (!problem.ranks().is_alone()) return 1;  // the kernel runs single passes; the ranks' driver runs the iterations
+    // On ranks the driver runs the iterations, and the kernel runs single passes.
+    if (!problem.ranks().is_alone()) return 1;
     const auto fitting = static_cast<std::int64_t>(cuda_history_bytes / past_bytes(problem));
     return std::max<std::int64_t>(1, std::min<std::int64_t>({fitting, cuda_history_limit, problem.max_iterations}));
   }
 
   static std::int64_t label_bytes(const Problem<T>& problem) {
-    return problem.n() * (problem.k() > cuda_narrow_clusters ? 2 : 1) + 16;  // rounded up to 16-byte copies
+    // Rounded up, because copies are in units of 16 bytes.
+    return problem.n() * (problem.k() > cuda_narrow_clusters ? 2 : 1) + 16;
   }
 
   void describe(const Problem<T>& problem) {
@@ -197,11 +201,11 @@ class PersistentEngine final : public RankPasses<T> {
       device_.on_grid[dim] = statistics.is_on_grid(dim);
       const double middle = static_cast<double>(device_.middle[dim]);
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
-      // Rows of unit length: a centroid may be outside the points' range, but its magnitude is at most 1.
+      // If rows have unit length, a centroid may be outside the points' range, but its magnitude is at most 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
     }
-    // Stays far from the smallest normal number of T and from underflow of squares in the canonical chain, which the
-    // bound does not cover. Smaller data get a coarse filter and need more canonical chains.
+    // The bound covers neither scales near the smallest normal number of T nor squares that underflow in the canonical
+    // chain. So the exponent has a lower limit. Smaller data get a coarse filter and need more canonical chains.
     constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
     device_.bound = filter_bound(device_.d);
@@ -245,7 +249,7 @@ class PersistentEngine final : public RankPasses<T> {
     launch();
   }
 
-  // Fetches the sums and labels for the driver; if `labels` is null, the labels stay on the GPU.
+  // Fetches the sums for the driver. Fetches the labels too, unless `labels` is null.
   void fetch(std::int32_t* labels) {
     if (!labels) place(job_.problem().labels_on_gpu);
     fetch_sums(device_sums_, sums_, job_.stream());
@@ -268,7 +272,7 @@ class PersistentEngine final : public RankPasses<T> {
   }
 
   CudaFit<T>& job_;
-  std::int64_t past_steps_;  // iterations recorded on the GPU
+  std::int64_t past_steps_;  // number of iterations that the records on the GPU can hold
   SmallDimJob<T> device_{};
   ExactSums<T> sums_;
   cuda::DeviceBuffer<T> centroids_;

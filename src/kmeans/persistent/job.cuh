@@ -18,50 +18,51 @@ struct Record {
 
 struct LoopOutcome {
   int steps;
-  bool pass_only;  ///< the last pass has no update, which is left to the driver
+  bool pass_only;  ///< true if the last pass has no update, because the driver makes it
   bool same_centroids;
-  Word changed;    ///< in the last pass
-  Word rechecked;  ///< in all passes
+  Word changed;    ///< number of labels changed in the last pass
+  Word rechecked;  ///< number of points rechecked in all passes
   Word start_nanoseconds;
 };
 
-/// State of the labels of a tile.
+/// The labels of a tile.
 struct TileState {
-  unsigned short label;  ///< label of all points, or one of the two constants below
+  unsigned short label;  ///< the label of all points, or mixed_tile or new_tile
   unsigned short hint;   ///< the cluster of a point in the middle of the tile
 };
 constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
-/// Tiles of `points` points, ordered so that neighbours in memory are neighbours in space. Null unless cuda_ordered.
+/// Tiles of `points` points each. The points are ordered such that neighbours in memory are neighbours in space. The
+/// pointers are null except in cuda_ordered.
 struct Tiles {
   int points;
   unsigned int count;
   const float* boxes;  ///< centres, then half widths
-  const Word* sums;    ///< the tile's share of a cluster's sums, without the count
+  const Word* sums;    ///< the contribution of a whole tile to a cluster's sums, without the count
   TileState* states;
   const unsigned int* order;  ///< the original index of each point
 };
 template <class T>
 struct SmallDimJob {
   const T* points;
-  const T* weights;            ///< or null
-  const float* filter_points;  ///< a float copy of the points, or null
+  const T* weights;            ///< null if there are no weights
+  const float* filter_points;  ///< a float copy of the points; null if there is none
   std::int64_t n;
   int d;
   int k;
-  void* labels;  ///< unsigned char; with `wide_labels` unsigned short
+  void* labels;  ///< of type unsigned char or, with `wide_labels`, unsigned short
   bool wide_labels;
   T* centroids;       ///< k x d
-  Word* sums;         ///< as in ExactSums: k x 2 d raw limbs, 2 k weight limbs if weighted, k counts
-  Word* differences;  ///< three sets of: sums, and the number of changed labels
+  Word* sums;         ///< as in ExactSums: k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
+  Word* differences;  ///< three sets, each of changes of the sums followed by the number of changed labels
   Record* records;
-  Word* past_sums;    ///< per step: one set of sums
-  T* past_centroids;  ///< before the first step and after each step: k x d each
-  double* parts;      ///< per step: 2 k
+  Word* past_sums;    ///< one set of sums per step
+  T* past_centroids;  ///< k x d centroids before the first step and after each step
+  double* parts;      ///< 2 k numbers per step
   LoopOutcome* outcome;
   T middle[cuda_small_dim_columns];  ///< per column
-  T scale;                           ///< a power of two
+  T scale;                           ///< scale of the filter's coordinates, a power of two
   float bound;
   core::Grid columns[cuda_small_dim_columns];
   bool on_grid[cuda_small_dim_columns];  ///< Statistics::is_on_grid
@@ -70,7 +71,7 @@ struct SmallDimJob {
   double weight_scale;                 ///< see Statistics
   double coordinate_scale;             ///< see Statistics
   double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column, for the history's inertia
-  int iterations;                      ///< maximum; 0: one pass without an update
+  int iterations;                      ///< maximum number of iterations; 0: one pass without an update
   double shift_limit;
   std::int64_t changed_limit;
   bool relocates;
@@ -84,7 +85,8 @@ __host__ __device__ int sum_words(const SmallDimJob<T>& job) {
   return job.k * (2 * job.d + (job.weights ? 2 : 0) + 1);
 }
 
-/// Number of floats per cluster in the filter: |c|^2 / 2, then -c, rounded up to a multiple of four.
+/// Number of floats per cluster in the filter, a multiple of four. They are |c|^2 / 2, then the coordinates of -c, then
+/// padding.
 template <int Columns>
 constexpr int entry_floats = (Columns + 1 + 3) / 4 * 4;
 
@@ -92,9 +94,9 @@ template <class T, int Columns>
 struct Shared {
   float* filter;        ///< one entry per cluster
   unsigned char* work;  ///< scratch memory of the walk
-  double* parts;        ///< [k], for sums over the clusters in ascending order
+  double* parts;        ///< k numbers, for sums over the clusters in ascending order
   Word* sums;           ///< the current sums of all clusters
-  unsigned int* moved;  ///< copies of this pass's differences: lower halves, then upper halves
+  unsigned int* moved;  ///< copies of the differences of this pass: lower halves, then upper halves
   T* centroids;
   T* next;
 

@@ -1,8 +1,8 @@
 // A kernel that stays on the GPU for many iterations of a fit.
 //
-// An iteration is one walk over the points, in which every block records how its points change the sums, and one
-// barrier across the grid. Then every block computes all new centroids itself, which for few clusters and columns is
-// cheaper than waiting for one block to do it. A variant provides the walk:
+// An iteration starts with a walk over the points, in which every block records how its points change the sums. A
+// barrier across the grid follows. Then every block computes all new centroids itself. With few clusters and columns
+// this is cheaper than waiting until one block has computed them. A variant provides the walk:
 //
 //   struct Walk { columns, points_per_thread, threads, registers;
 //                 static work_bytes(job, warps);  // of shared memory
@@ -29,7 +29,7 @@ struct Tally {
   unsigned int rechecked;
 };
 
-/// Adds a count per lane to a counter of the block, with one addition per warp. All lanes must take part.
+/// Adds the counts of all lanes to a counter of the block, with one addition per warp. All lanes must take part.
 __device__ inline void add_counts(unsigned int* counter, unsigned int count) {
   const unsigned int of_warp = __reduce_add_sync(0xffffffffu, count);
   if (threadIdx.x % 32 == 0 && of_warp > 0) atomicAdd(counter, of_warp);
@@ -45,7 +45,7 @@ __device__ double movement(const T* before, const T* after, int d) {
   return squares;
 }
 
-/// Returns the sum of `parts`, in ascending order.
+/// Returns the sum of `parts`, added in ascending order.
 __device__ inline double ordered_sum(const double* parts, int count) {
   double total = 0;
 #pragma unroll 8
@@ -53,7 +53,8 @@ __device__ inline double ordered_sum(const double* parts, int count) {
   return total;
 }
 
-/// Returns the sum of the squared movements in the driver's order: dimensions, then clusters. All threads get it.
+/// Returns the sum of the squared movements, added in the driver's order: over dimensions, then over clusters. All
+/// threads get the sum.
 template <class T, int Columns>
 __device__ double shift_of(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
   __shared__ double total;
@@ -74,11 +75,12 @@ __device__ inline Word nanoseconds() {
   return now;
 }
 
-/// One block of the kernel: the steps of an iteration, in order. All threads of the block must call each step together.
+/// One block of the kernel, with a function for each step of an iteration in order. All threads of the block must call
+/// each function together.
 template <class T, class Walk>
 class FitBlock {
  public:
-  /// `memory`: dynamic shared memory. `tally`: in shared memory.
+  /// `memory` is the dynamic shared memory. `tally` must be in shared memory.
   __device__ FitBlock(const SmallDimJob<T>& job, unsigned char* memory, Tally& tally)
       : job_(job),
         shared_(memory, job, Walk::work_bytes(job, static_cast<int>(blockDim.x) / 32)), sums_{job, shared_.sums},
@@ -98,7 +100,7 @@ class FitBlock {
     __syncthreads();  // the filter is stored
   }
 
-  /// Labels the block's points and adds the changes to the step's differences in global memory.
+  /// Labels the block's points and adds the changes of the sums to the step's differences in global memory.
   __device__ __forceinline__ void assign(int step) {
     const Tally tally = Walk::assign(job_, shared_);
     add_counts(&tally_.changed, tally.changed);
@@ -107,14 +109,14 @@ class FitBlock {
     Word* const difference = differences_of(step);
     if (tally_.changed > 0) add_moved(difference);
     if (is_first()) {
-      // Clears the next iteration's set, which all blocks read before the last barrier.
+      // Clear the set of differences of the next iteration. All blocks have read it before the last barrier.
       Word* const later = differences_of(step + 1);
       for (int word = thread(); word <= words_; word += threads()) later[word] = 0;
     }
     if (thread() == 0 && tally_.changed > 0) atomicAdd(&difference[words_], Word{tally_.changed});
   }
 
-  /// Adds the differences of all blocks to the sums. Returns how many points changed their cluster.
+  /// Adds the differences of all blocks to the sums. Returns the number of changed labels.
   __device__ __forceinline__ Word take_differences(int step) {
     const Word* const difference = differences_of(step);
     if (thread() == 0) {
@@ -127,7 +129,7 @@ class FitBlock {
     return changed;
   }
 
-  /// Returns true if a cluster is empty, or may be, so that the driver must handle it.
+  /// Returns true if the driver must do the update, because a cluster is or may be empty.
   __device__ __forceinline__ bool needs_driver() const {
     bool found = job_.iterations == 0;
     for (int cluster = thread(); cluster < job_.k; cluster += threads()) {
@@ -152,18 +154,18 @@ class FitBlock {
     if (is_first())
       for (int word = thread(); word < words_; word += threads())
         job_.past_sums[std::int64_t{step} * words_ + word] = shared_.sums[word];
-    return __syncthreads_or(doubtful) != 0;  // also a barrier: the rows are complete
+    return __syncthreads_or(doubtful) != 0;  // also a barrier, after which the rows are complete
   }
 
   __device__ __forceinline__ void scale_means() {
     for (int cluster = thread(); cluster < job_.k; cluster += threads())
       if (sums_.count(cluster) > 0 && !scale_to_unit_length(shared_.next + cluster * job_.d, job_.d))
-        for (int dim = 0; dim < job_.d; ++dim)  // no direction: the centroid stays
+        for (int dim = 0; dim < job_.d; ++dim)  // a mean without direction: the centroid stays
           shared_.next[cluster * job_.d + dim] = shared_.centroids[cluster * job_.d + dim];
     __syncthreads();  // the rows have unit length
   }
 
-  /// Replaces the centroids by the next ones. Returns true if they are equal.
+  /// Replaces the centroids by the next ones. Returns true if no centroid changed.
   __device__ __forceinline__ bool replace_centroids(int step) {
     bool equal = true;
     for (int index = thread(); index < area_; index += threads()) {
@@ -171,7 +173,7 @@ class FitBlock {
       shared_.centroids[index] = shared_.next[index];
       if (is_first()) job_.past_centroids[(std::int64_t{step} + 1) * area_ + index] = shared_.next[index];
     }
-    const bool same = __syncthreads_and(equal) != 0;  // also a barrier: the centroids are complete
+    const bool same = __syncthreads_and(equal) != 0;  // also a barrier, after which the centroids are complete
     build_filter<T, Columns>(job_, shared_);
     return same;
   }
@@ -182,7 +184,7 @@ class FitBlock {
     if (is_first() && thread() == 0) job_.records[step] = {0, static_cast<std::int64_t>(changed), 0, nanoseconds()};
   }
 
-  /// Writes the results to global memory. All blocks add to the outcome's count of rechecked points.
+  /// Writes the results to global memory. Every block adds its number of rechecked points to the outcome.
   __device__ __forceinline__ void finish(int steps, bool pass_only, bool same, Word changed) {
     __syncthreads();  // the centroids are complete
     if (thread() == 0 && rechecked_ > 0) atomicAdd(&job_.outcome->rechecked, rechecked_);
@@ -205,16 +207,16 @@ class FitBlock {
 
   __device__ Word* differences_of(int step) const { return job_.differences + step % 3 * (words_ + 1); }
 
-  /// Adds the block's recorded changes to the differences and clears the record.
+  /// Adds the changes that the block has recorded to the differences, and clears the record.
   __device__ __forceinline__ void add_moved(Word* difference) {
-    // Every block starts at a different word, to avoid contention.
+    // Every block starts at another word, to avoid contention.
     const int first_word = static_cast<int>(std::int64_t{words_} * blockIdx.x / gridDim.x);
     for (int index = thread(); index < words_; index += threads()) {
       const int word = index + first_word < words_ ? index + first_word : index + first_word - words_;
       Word lower = 0;
       Word upper = 0;
       for (int step_of_copies = 0; step_of_copies < job_.copies; ++step_of_copies) {
-        // Neighbouring threads start at different copies, which are in different banks.
+        // Adjacent threads start at different copies, which are in different banks.
         const int at = word * job_.copies + ((step_of_copies + thread()) & (job_.copies - 1));
         lower += shared_.moved[at];
         upper += shared_.moved[at + words_ * job_.copies];
@@ -231,10 +233,10 @@ class FitBlock {
   Tally& tally_;
   const int words_;
   const int area_;
-  Word rechecked_ = 0;  ///< of the block, over all passes; only in the first thread
+  Word rechecked_ = 0;  ///< number of the block's rechecked points in all passes; counted in the first thread only
 };
 
-// Launch shape: cooperative; as many blocks as the GPU runs at once, or as the points need.
+// Launch shape: cooperative, with as many blocks as the GPU can run at once, or fewer if there are few points.
 template <class T, class Walk>
 __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ SmallDimJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];

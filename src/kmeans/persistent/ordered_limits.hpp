@@ -1,4 +1,4 @@
-// Limits of cuda_ordered, and its exclusion of clusters for a box. Plain C++, so that tests need no GPU.
+// Limits of cuda_ordered, and the exclusion of clusters for a box. Plain C++, so that tests need no GPU.
 #pragma once
 
 #include <cmath>
@@ -9,9 +9,9 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_ordered_columns = 4;       ///< maximum
-inline constexpr int cuda_ordered_clusters = 65533;  ///< maximum: two more label values mark tiles without a common
-                                                     ///< label
+inline constexpr int cuda_ordered_columns = 4;  ///< maximum number of columns
+/// Maximum number of clusters. Two more label values mark tiles without a common label.
+inline constexpr int cuda_ordered_clusters = 65533;
 
 /// Returns the shared memory in bytes that a block of one warp needs.
 constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
@@ -20,11 +20,11 @@ constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
   return cuda_small_dim_shared(shape) + 2 * k + queue_and_moves + 8;
 }
 
-/// Returns the memory in bytes that ordering n points needs while it runs, including the order itself.
+/// Returns the memory in bytes for ordering n points, including the order itself.
 constexpr std::uint64_t order_bytes(std::uint64_t n) { return 17 * n + (std::uint64_t{16} << 20); }
 
-/// Returns the GPU memory in bytes needed in addition to points and weights: the memory of cuda_small_dim; ordered
-/// points and weights; and the state, box and sums of each tile of at least 32 points.
+/// Returns the GPU memory in bytes in addition to points and weights. It consists of the memory of cuda_small_dim, of
+/// the ordered points and weights, and of the state, box and sums of each tile of at least 32 points.
 constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
@@ -33,8 +33,8 @@ constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
          n * (d + (shape.weighted ? 1 : 0)) * static_cast<std::uint64_t>(shape.element_bytes) + of_tiles;
 }
 
-/// Returns how far the difference of two scores can deviate from half the difference of the canonical squared
-/// distances, for points with `columns` coordinates (cuda_small_dim.cu).
+/// Returns the error bound of a difference of two scores: how far it can deviate from half the difference of the
+/// canonical squared distances, for points with `columns` coordinates (cuda_small_dim.cu).
 constexpr float filter_bound(int columns) {
   const auto d = static_cast<float>(columns);
   return (6 * d * d + 16 * d) * 0x1p-24f;
@@ -44,11 +44,11 @@ constexpr float filter_bound(int columns) {
 template <int Columns>
 struct Box {
   float middle[Columns];
-  float half[Columns];  ///< rounded up
+  float half[Columns];  ///< half widths, rounded up
 };
 
-/// Returns at least by how much the score |c|^2 / 2 - x.c of the cluster `entry` exceeds the score of `other`, for all
-/// x in the box. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
+/// Returns a lower bound, over all x in the box, of the score |c|^2 / 2 - x.c of the cluster `entry` minus the score of
+/// `other`. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
 /// farther from every point of the box than `other`.
 template <int Columns, int Length>
 GRADUS_HOST_DEVICE float least_gap(const float (&entry)[Length], const float (&other)[Length],

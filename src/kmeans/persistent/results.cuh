@@ -1,7 +1,9 @@
-// The kernels that run after the persistent kernel: statistics of its steps, labels in the caller's form, inertia.
+// Kernels that run after the persistent kernel. They compute the statistics of its steps, the labels in the caller's
+// form, and the inertia.
 //
-// The inertia and the squared movement of an iteration do not delay the next one: the sums and centroids of all
-// iterations are stored, and a kernel computes the statistics afterwards, with one block per iteration.
+// The computation of an iteration's inertia and squared movement does not delay the next iteration. The persistent
+// kernel stores the sums and centroids of all iterations. A kernel computes the statistics afterwards, with one block
+// per iteration.
 #pragma once
 
 #include <cuda_runtime.h>

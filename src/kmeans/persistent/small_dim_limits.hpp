@@ -1,4 +1,4 @@
-// Limits of cuda_small_dim for the table of variants.
+// Limits of cuda_small_dim, for the table of variants.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr int cuda_small_dim_columns = 16;  ///< maximum
-inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters for byte labels
+inline constexpr int cuda_small_dim_columns = 16;  ///< maximum number of columns
+inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters whose labels fit in a byte
 
-/// Returns the shared memory in bytes that a block of two warps needs, for any number of columns in its kernel.
+/// Returns the shared memory in bytes of a block of two warps, in the kernel for any number of columns.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
-  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, longest case
+  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, in the longest case
   constexpr std::uint64_t queues = std::uint64_t{2} * 160 * 4;
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
@@ -22,11 +22,11 @@ constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
          queues;
 }
 
-/// Limits of the history that a fit keeps between two polls by the host: iterations and bytes.
+/// Limits of the history between two polls by the host: number of iterations, and bytes.
 inline constexpr std::int64_t cuda_history_limit = 4096;
 inline constexpr std::uint64_t cuda_history_bytes = std::uint64_t{64} << 20;
 
-/// Returns the GPU memory in bytes needed besides points and weights: labels, four copies of the sums, the history.
+/// Returns the GPU memory in bytes in addition to points and weights: labels, four copies of the sums, and the history.
 constexpr std::uint64_t cuda_small_dim_bytes(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);

@@ -1,5 +1,5 @@
 // Exact sums (core/exact_sum.hpp) in the fit that stays on the GPU. A block records the changes of the sums in shared
-// memory, as pairs of 32-bit halves in several copies.
+// memory, in several copies. Each word is a pair of 32-bit halves.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,8 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Adds to a word of the differences. The thread whose addition overflows the lower half carries; the number of carries
-/// does not depend on the order. `copy`: the copy that this lane uses.
+/// Adds to a word of the recorded changes, in the copy `copy` of this lane. The thread whose addition overflows the
+/// lower half adds the carry to the upper half. The number of carries does not depend on the order.
 template <class T>
 __device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int copy, int word, Word addend) {
   unsigned int* const half = moved + word * job.copies + copy;
@@ -18,7 +18,8 @@ __device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int 
   atomicAdd(half + sum_words(job) * job.copies, static_cast<unsigned int>(addend >> 32) + carry);
 }
 
-/// Returns a coordinate on its column's grid, including the bits of the magic number. `weight` is scaled.
+/// Returns the limbs of a coordinate on its column's grid, including the bits of the magic number. `weight` must be
+/// scaled.
 template <class T>
 __device__ core::RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordinate, double weight) {
   const double on_grid = static_cast<double>(coordinate) * job.columns[dim].to_high;
@@ -31,7 +32,8 @@ __device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
   return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
 }
 
-/// Moves a point in the sums from cluster `before`, if that is one, to `now`. `copy`: the copy that this lane uses.
+/// Moves a point from the sums of cluster `before`, if there is one, to the sums of `now`. `copy` is the copy that this
+/// lane uses.
 template <class T, int Columns, bool Exact>
 __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
                              const T (&row)[Columns], double weight) {
@@ -58,12 +60,12 @@ __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int
   move(word, 1, 1);
 }
 
-/// Returns a sum limb without the bits of the magic number, which every summand includes.
+/// Returns a limb of a sum without the bits of the magic number, which every addend includes.
 __device__ inline std::int64_t plain(Word raw, Word count) {
   return static_cast<std::int64_t>(raw - count * static_cast<Word>(core::integer_magic_bits));
 }
 
-/// The sums of a job by cluster, as the update needs them.
+/// The sums of a job, read cluster by cluster as in the update.
 template <class T>
 struct JobSums {
   const SmallDimJob<T>& job;
@@ -88,7 +90,7 @@ struct JobSums {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// Same rule as in ExactSums.
+  /// Returns the same result as ExactSums::presence().
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
@@ -104,7 +106,7 @@ struct JobSums {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the column's middle, accurate to a few roundings, for the history.
+  /// Returns the mean minus the middle of the column, accurate to a few roundings, for the history.
   __device__ double mean_from_middle(int cluster, int dim) const {
     return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
                                unit_of_mean(dim), job.low[dim]);

@@ -1,7 +1,8 @@
-// Points on a GPU: variance, unit length, copies. Initial centroids: cuda_cover.cu; distances: cuda_distances.cu.
+// Points on a GPU: variance, scaling to unit length, and copies. cuda_cover.cu chooses initial centroids, and
+// cuda_distances.cu computes distances.
 //
-// Almost all kernels are bound by one read of the points. Integer sums and exact extremes let blocks finish in any
-// order.
+// Almost all kernels are bound by one read of the points. Blocks may finish in any order, because sums are integer and
+// extremes are exact.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Sums the columns. `too_small` counts the values that the limbs do not hold.
+/// Sums the columns. `too_small` receives the number of values that the limbs do not hold.
 template <class T>
 __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
   core::TotalLimbs limbs;
@@ -33,7 +34,7 @@ __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* gri
   });
 }
 
-// Launch: one thread per row, a grid-stride loop.
+// Scales rows to unit length. Launch shape: one thread per row, grid-stride loop.
 template <class T>
 __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* first_zero) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -69,7 +70,7 @@ __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __
   add_limbs_of_warp(*total, limbs);
 }
 
-// Launch: one thread per element.
+// Copies rows. Launch: one thread per element.
 template <class T>
 __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which, std::int64_t count, T* out) {
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -149,7 +150,7 @@ void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> ro
   gather_rows<T><<<cuda::blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all),
                                                                                            which.data(), count, to);
   cuda::check_launch("gather_rows");
-  stream.wait();  // the row numbers are read
+  stream.wait();  // the GPU has read the row numbers
 }
 
 template <class T>

@@ -14,7 +14,7 @@ DeviceRows<T> device_rows(const GpuPoints<T>& points) {
   return {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(rows.columns())};
 }
 
-/// Returns a copy on the GPU followed by 16 bytes of padding, for kernels that read in quads.
+/// Returns a copy on the GPU followed by 16 bytes of padding, for kernels that read 16-byte units.
 template <class T>
 cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job);
 

@@ -15,31 +15,31 @@ namespace gradus::kmeans_detail {
 template <class T>
 class GpuPoints final : public PointSource<T> {
  public:
-  /// Uses `points` and `weights` (may be empty) in place if they are on the GPU of `execution`, otherwise copies them
-  /// there. Waits for Execution::stream first. `extra_bytes`: the additional GPU memory of the job. Throws
-  /// OutOfMemoryError with both numbers if all of it does not fit.
+  /// Uses `points` and `weights` (may be empty) in place if they are on the GPU of `execution`. Otherwise copies them
+  /// to that GPU. Waits for Execution::stream first. `extra_bytes` is the additional GPU memory of the job. If points,
+  /// weights and additional memory do not fit, throws OutOfMemoryError with the required and the available bytes.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
             std::uint64_t extra_bytes);
-  /// Copies some rows of other points, with separate weights in host memory, within the same job.
+  /// Copies some rows of another object within the same job. The weights are separate and in host memory.
   GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
             std::uint64_t extra_bytes);
 
   const std::shared_ptr<cuda::Job>& job() const { return job_; }
   const execution::Gpu& device() const { return gpu_; }
-  VectorView<const T> weights() const { return weights_; }  ///< on the GPU, or empty
-  /// Returns true if 16 bytes after the last element may be read too and rows are aligned to quads of 16 bytes.
+  VectorView<const T> weights() const { return weights_; }  ///< the weights on the GPU, or an empty view
+  /// Returns true if kernels may also read 16 bytes after the last element, and rows are aligned to 16-byte units.
   bool has_room_behind() const { return owned_.size() > 0; }
 
   core::ColumnRanges column_ranges() const override { return job_->column_ranges(points_, "points"); }
   void to_unit_rows() override;
-  /// Returns nothing if the magnitudes of the points differ too much.
+  /// Returns no value if the magnitudes of the points differ too much.
   std::optional<double> own_mean_column_variance(const Statistics& statistics) const override;
   void visit(const typename PointSource<T>::Visit& visit) const override;
   bool visits_copies() const override { return true; }
   Matrix<T> rows_at(std::span<const std::int64_t> numbers) const override;
   std::vector<const T*> addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const override;
   void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const override;
-  /// `distances` may be in host memory or on the GPU.
+  /// Computes the distances. The array `distances` may be in host memory or on the GPU.
   void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                  const typename PointSource<T>::Done& progress) const override;
   std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
@@ -64,7 +64,7 @@ class GpuPoints final : public PointSource<T> {
   VectorView<const T> weights_;
   cuda::DeviceBuffer<T> owned_;
   cuda::DeviceBuffer<T> owned_weights_;
-  Matrix<T> copied_weights_;  ///< used if the weights came from the GPU
+  Matrix<T> copied_weights_;  ///< host copy of the weights if the caller's weights are on the GPU
 };
 
 }  // namespace gradus::kmeans_detail

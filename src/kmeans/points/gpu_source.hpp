@@ -1,4 +1,4 @@
-// Entry points to GPU code for jobs without a PointSource. Without CUDA the same functions throw (not_compiled.cpp).
+// GPU functions for jobs without a PointSource. In a build without CUDA they throw (not_compiled.cpp).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns `points` and `weights` (may be empty) on the GPU of `execution`: see GpuPoints.
+/// Copies `points` and `weights` (may be empty) to the GPU of `execution` unless they are already there: see GpuPoints.
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
                                               const Execution& execution, std::uint64_t extra_bytes);
 
-/// Returns a host copy of rows on a GPU: see execution::copy_to_host().
+/// Returns a host copy of rows that are on a GPU: see execution::copy_to_host().
 template <class T>
 Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Execution& execution);
 
@@ -26,7 +26,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
   template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// Returns the bytes of a cover (seeding/cuda_cover.hpp) on the GPU: distances, groups, and points in bytes.
+/// Returns the GPU memory of a cover (seeding/cuda_cover.hpp): distances, groups, and the byte copy of the points.
 constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
   return static_cast<std::uint64_t>(points) *
          ((groups ? 15 : 11) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);

@@ -72,7 +72,7 @@ void HostPoints<T>::own_squared_distances(MatrixView<const T> centroids, const s
 
 namespace {
 
-/// Computes the distances of kmeans_transform() in tiles that stay in the cache, as long rows of the result would not.
+/// Computes the distances of kmeans_transform() in tiles, because long rows of the result would not stay in the cache.
 template <class T>
 class DistanceTiles {
  public:
@@ -115,7 +115,8 @@ class DistanceTiles {
           for (std::int64_t row = first; row < first + count; ++row, ++next)
             distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
-      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;  // progress only
+      // relaxed: only progress reports use the number
+      const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;
       if (part == 0 && limiter.ready()) progress_(finished);  // part 0 runs on the calling thread
     }
   }
@@ -159,7 +160,7 @@ std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int6
 
 namespace {
 
-/// The points of a rank without points, in a job that has some.
+/// The points of a rank without rows, in a job in which other ranks have rows.
 template <class T>
 class IdlePoints final : public HostPoints<T> {
  public:
@@ -173,7 +174,7 @@ class IdlePoints final : public HostPoints<T> {
   }
 
  private:
-  /// Returns the number of candidates that the other ranks compare per call.
+  /// Returns the number of candidates that the ranks with rows compare per call.
   std::int64_t candidates_of_a_call(std::int64_t expected, bool groups, SeedingFilter filter) const {
     const std::int64_t columns = this->points_.columns();
     switch (cover_kind(columns, !this->host_weights_.empty(), expected, groups, filter)) {
@@ -192,7 +193,7 @@ std::unique_ptr<PointSource<T>> HostPoints<T>::sample(std::span<const std::int64
                                                       VectorView<const T> weights) const {
   Matrix<T> all = rows_at(numbers);
   core::Ranks& ranks = this->ranks();
-  // All ranks have the whole sample; each works on its share.
+  // All ranks have the whole sample, and each rank processes a share of it.
   const cpu::Range share = cpu::share(all.rows(), ranks.rank(), ranks.size());
   const VectorView<const T> own_weights(weights.data() + share.begin, share.size());
   auto own = points_in_host_memory<T>(std::as_const(all).view().slice(share.begin, share.size()),

@@ -8,11 +8,11 @@ namespace gradus::kmeans_detail {
 template <class T>
 class HostPoints : public PointSource<T> {
  public:
-  /// All points of a job.
+  /// Holds all points of a job.
   explicit HostPoints(MatrixView<const T> points, VectorView<const T> weights = {}, int threads = 1,
                       std::stop_token stop = {})
       : HostPoints(points, weights, threads, std::move(stop), core::RankRows(points.rows())) {}
-  /// This rank's points.
+  /// Holds the points of one of several ranks.
   HostPoints(MatrixView<const T> points, VectorView<const T> weights, int threads, std::stop_token stop,
              const core::RankRows& rank_rows)
       : PointSource<T>(points, weights, threads, std::move(stop), rank_rows) {}
@@ -35,10 +35,10 @@ class HostPoints : public PointSource<T> {
   using PointSource<T>::host_weights_;
 
  private:
-  Matrix<T> owned_;  ///< the rows, if they are not the caller's
+  Matrix<T> owned_;  ///< the rows, if they are copied
 };
 
-/// Returns this rank's points in host memory; there may be none.
+/// Returns this rank's points in host memory. The rank may have no points.
 template <class T>
 std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T> points, VectorView<const T> weights,
                                                       int threads, std::stop_token stop,

@@ -1,7 +1,8 @@
-// The interface to the points of a job for iterations, statistics and seeding. Points are in host memory
-// (host_points.hpp) or on a GPU (gpu/gpu_points.hpp), and a rank may have none; callers need not know.
+// The interface through which iterations, statistics and seeding use the points of a job. Points are in host memory
+// (host_points.hpp) or on a GPU (gpu/gpu_points.hpp), and a rank may have none; callers need not distinguish these
+// cases.
 //
-// Results have the same bits for every source: extremes, integer sums and canonical chains do not depend on it.
+// Results have the same bits for every source, because extremes, integer sums and canonical chains do not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class GpuPoints;
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// Receives a copy of host points in bytes, if seeding reads them; otherwise stays null. Null: no copy wanted.
+  /// Receives the byte copy of host points, if seeding makes one; otherwise stays null. If `copy` itself is null, the
+  /// caller wants no copy.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 
@@ -50,28 +52,29 @@ class PointSource {
   MatrixView<const T> rows() const { return points_; }
   /// Returns the weights in host memory, or an empty view.
   VectorView<const T> host_weights() const { return host_weights_; }
-  /// Returns the position of this rank's rows among all rows.
+  /// Returns the position of this rank's rows among the rows of all ranks.
   const core::RankRows& rank_rows() const { return rank_rows_; }
   core::Ranks& ranks() const { return rank_rows_.ranks(); }
   const std::stop_token& stop() const { return stop_; }
   int threads() const { return threads_; }
 
-  /// Returns the range of each column over all ranks' points. Throws InputError with the first bad value.
+  /// Returns the range of each column over the points of all ranks. Throws InputError for the first invalid value.
   virtual core::ColumnRanges column_ranges() const = 0;
-  /// Scales each row to unit length, in a copy. Throws InputError for a row of zeros.
+  /// Replaces the points by a copy with rows of unit length. Throws InputError for a row of zeros.
   virtual void to_unit_rows() = 0;
-  /// Returns mean_column_variance() (statistics.hpp) if the source computes it itself.
+  /// Returns mean_column_variance() (statistics.hpp) if the source can compute it, otherwise no value.
   virtual std::optional<double> own_mean_column_variance(const Statistics& /*statistics*/) const {
     return std::nullopt;
   }
 
-  /// Calls visit(index of the first row on this rank, rows in host memory) for blocks of rows until it returns false.
+  /// Calls visit(first, rows) for blocks of rows until visit returns false. `first` is the index of the block's first
+  /// row on this rank; `rows` are in host memory.
   virtual void visit(const Visit& visit) const = 0;
   /// Returns true if visit() copies every row, so that callers should read each row once.
   virtual bool visits_copies() const { return false; }
   /// Returns copies of the rows with the given global numbers. All ranks must call it together.
   virtual Matrix<T> rows_at(std::span<const std::int64_t> numbers) const = 0;
-  /// Returns the addresses of this rank's rows with the given numbers, which may be copies in `copies`.
+  /// Returns the addresses of this rank's rows with the given numbers. The rows may be copied to `copies`.
   virtual std::vector<const T*> addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const = 0;
 
   /// Computes out[p] = D(point p, centroid labels[p]). All arguments are in host memory.
@@ -80,19 +83,20 @@ class PointSource {
   virtual void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                          const Done& progress) const = 0;
 
-  /// Returns the points' distances to chosen rows: `first` is the first of them, `expected` their expected number.
-  /// `groups`: true if weights_of_chosen() will be called.
+  /// Returns an object that keeps each point's distance to the nearest chosen row. `first` is the first chosen row, and
+  /// `expected` the expected number of chosen rows. `groups` is true if weights_of_chosen() will be called.
   virtual std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
                                               const SeedingMemory<T>& memory) const = 0;
-  /// Returns a copy, shared by the ranks, of the given rows with other weights in host memory, within the same job.
+  /// Returns a copy of the given rows, which all ranks share, with other weights in host memory. The copy belongs to
+  /// the same job.
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 
-  /// Admits the caller's memory for results on the GPU of the points: see cuda::Job.
+  /// Checks the caller's memory for results on the GPU of the points and permits its use: see cuda::Job.
   virtual void admit(const void* address, const char* what) const;
-  /// Copies labels to admitted memory.
+  /// Copies labels to memory that admit() has accepted.
   virtual void store_labels(MatrixView<const std::int32_t> labels, std::int32_t* to) const;
-  /// Returns the points on a GPU for variants that run there, or null.
+  /// Returns the points on a GPU for variants that run on the GPU, or null.
   virtual const GpuPoints<T>* gpu() const { return nullptr; }
 
  protected:

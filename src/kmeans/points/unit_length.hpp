@@ -1,7 +1,8 @@
-// Rows scaled to unit length, for the cosine metric, with the same steps on CPU and GPU.
+// Scales rows to unit length for the cosine metric, with the same steps on CPU and GPU.
 //
-// Squares of coordinates near 1e-165 would underflow, and squares of 1e155 overflow. So a row is first multiplied by
-// the power of two that scales its largest coordinate to between 1/2 and 1, which rounds nothing that matters.
+// Squares of coordinates near 1e-165 would underflow, and squares of 1e155 would overflow. So a row is first multiplied
+// by the power of two that scales its largest coordinate to between 1/2 and 1. The rounding of this product is
+// negligible.
 #pragma once
 
 #include <cmath>
@@ -17,7 +18,8 @@ class NearOne {
   GRADUS_HOST_DEVICE explicit NearOne(double largest) {
     int exponent = 0;
     std::frexp(largest, &exponent);
-    // For the smallest numbers the power itself overflows a double, so it takes two steps, of which the first is exact.
+    // For the smallest numbers the power of two itself overflows a double. So the scaling takes two steps, of which the
+    // first is exact.
     const int first = -exponent > 1000 ? 1000 : -exponent;
     first_ = std::ldexp(1.0, first);
     second_ = std::ldexp(1.0, -exponent - first);
@@ -35,7 +37,7 @@ GRADUS_HOST_DEVICE bool scale_to_unit_length(T* row, std::int64_t d) {
   double largest = 0;
   for (std::int64_t dim = 0; dim < d; ++dim) {
     const double size = std::fabs(static_cast<double>(row[dim]));
-    if (size > largest) largest = size;  // not std::fmax(), in whose reduction g++ 12 for 64-bit Arm fails
+    if (size > largest) largest = size;  // not std::fmax(), because g++ 12 for 64-bit Arm fails on a reduction with it
   }
   if (largest == 0) return false;
   const NearOne scale(largest);

@@ -12,8 +12,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns a copy of the rows scaled to unit length (gradus/kmeans.hpp). Throws InputError for a row of zeros, which it
-/// names by `what` and counts from `first_row`; throws InterruptedError after a stop request.
+/// Returns a copy of the rows scaled to unit length (gradus/kmeans.hpp). Throws InputError for a row of zeros; the
+/// message calls the rows `what` and counts them from `first_row`. Throws InterruptedError after a stop request.
 template <class T>
 Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop,
                     std::int64_t first_row = 0) {

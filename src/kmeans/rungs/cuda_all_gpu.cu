@@ -35,7 +35,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
 
-  // The block's sums, initially zero, and its copy of the centroids.
+  // The block's sums and its copy of the centroids.
   extern __shared__ __align__(16) unsigned char memory[];
   double* const sums = reinterpret_cast<double*>(memory);
   double* const cluster_weights = sums + k * d;
@@ -45,7 +45,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   for (int index = thread; index < k * d; index += threads) near[index] = centroids[index];
   __syncthreads();  // centroids and zeros are complete before any thread uses them
 
-  // Assign each point to its nearest centroid and add it to the block's sums.
+  // Find the nearest centroid of each point and add the point to the block's sums.
   unsigned long long changed = 0;
   double inertia = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * threads;
@@ -61,7 +61,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
     atomicAdd(&counts[nearest.cluster], 1ULL);
   }
 
-  // Add up the registers of the threads within each warp.
+  // Add up, within each warp, the sums that the threads hold in registers.
   for (int lanes = 16; lanes > 0; lanes /= 2) {
     changed += __shfl_down_sync(0xffffffffu, changed, lanes);
     inertia += __shfl_down_sync(0xffffffffu, inertia, lanes);
@@ -90,7 +90,7 @@ __device__ double block_sum(double value) {
   __syncthreads();  // every warp has written its part
   double sum = 0;
   for (unsigned int warp = 0; warp < blockDim.x / 32; ++warp) sum += parts[warp];
-  __syncthreads();  // all threads have read before the next call writes
+  __syncthreads();  // all threads have read the parts before the next call overwrites them
   return sum;
 }
 
@@ -115,7 +115,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
     const double weight = sums.counts[index / d] > 0 ? sums.weights[index / d] : 0.0;
     next[index] = weight > 0 ? static_cast<T>(sums.sums[index] / weight) : centroids[index];
   }
-  __syncthreads();  // the rows are complete
+  __syncthreads();  // the means are complete
   if (state->to_unit_length)
     for (int cluster = thread; cluster < k; cluster += threads) {
       double squares = 0;
@@ -159,7 +159,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   }
 }
 
-/// Starts every kernel from the host and waits for each decision.
+/// Starts every kernel from the host, and waits for the decision after each iteration.
 template <class T>
 class HostLoop {
  public:
@@ -222,7 +222,7 @@ void launch_update(LoopMemory<T>& memory) {
   cuda::check_launch("update_centroids");
 }
 
-// Also used by cuda_graph.
+// Also instantiated for cuda_graph.
 #define GRADUS_INSTANTIATE(T)                                                         \
   template std::size_t allow_assign_and_sum<T>(std::int64_t, std::int64_t);           \
   template void launch_assign_and_sum<T>(LoopMemory<T>&, std::int64_t, std::int64_t); \

@@ -1,10 +1,10 @@
 // cuda_graph: an iteration recorded as a CUDA graph and queued many times in advance.
 //
 // What changes from `cuda_all_gpu`: there the CPU starts two kernels per iteration and waits for the decision before it
-// starts two more. In small problems this overhead dominates: a launch and a wait take some microseconds, the kernels
-// less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update) that one call launches.
-// The CPU queues the graph for many iterations without waiting for decisions. Iterations queued past the end of the
-// loop find it finished and return at once, so a late decision costs a few empty kernels but no incorrect step. From
+// starts two more. In small problems this overhead dominates, because a launch and a wait take some microseconds and
+// the kernels less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update) that one call
+// launches. The CPU queues the graph for many iterations without waiting for decisions. Iterations that are queued past
+// the end of the loop return at once. So a late decision costs a few empty kernels but causes no incorrect step. From
 // time to time the CPU reads the state, to stop queueing after the end, to report progress and to respond to a stop
 // request. `--dump-graph FILE.dot` draws the graph.
 //
@@ -31,7 +31,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Writes the graph to `path`, completely or not at all; CUDA itself writes to a temporary file.
+/// Writes the graph to `path`, completely or not at all. CUDA itself first writes to a temporary file.
 void dump_graph(cudaGraph_t graph, const std::string& path) {
   const std::string part = (std::filesystem::temp_directory_path() / ("gradus." + std::to_string(getpid()))).string();
   const cudaError_t error = cudaGraphDebugDotPrint(graph, part.c_str(), 0);
@@ -69,7 +69,8 @@ class GraphLoop {
       if (memory_.is_one_launch()) {
         const int last = std::min(queued + launches_between_polls, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
-      } else {  // the kernels dwarf a launch, and a stop request must be able to take effect between them
+      } else {
+        // Kernels take far longer than a launch here, and a stop request must be able to take effect between them.
         memory_.assign_and_sum();
         launch_update(memory_);
         ++queued;

@@ -8,8 +8,8 @@
 // A warp is 32 threads that execute one instruction together. The 32 points of a warp are adjacent rows in memory, so
 // when each thread reads coordinate j of its point, the addresses are d elements apart. One request therefore touches
 // up to 32 lines of 128 bytes and uses one element of each. The lines serve the next coordinates only if the
-// first-level cache holds them, which fails if there are many columns. All 32 threads read the same element of a
-// centroid, which is one broadcast from the cache.
+// first-level cache still holds them, which it cannot if there are many columns. All 32 threads read the same element
+// of a centroid, which is one broadcast from the cache.
 //
 // Bytes per iteration: at best one read of the points from GPU memory; 4 n for the labels written; 4 n over the bus to
 // the CPU; one read of the points from CPU memory. Operations: 3 n k d on the GPU, n d additions on the CPU.

@@ -5,13 +5,13 @@
 // * Order. Once per fit the points are ordered along a Hilbert curve (cuda_order.hpp). Neighbours in memory are then
 //   neighbours in space, so a tile of 128 points fills a small box, which is stored with the tile.
 // * Closed tiles. A tile whose points all have the same label keeps it if every other centroid is farther from every
-//   position in the box. Over a box, the difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner and takes
-//   3 d + 1 operations to bound from below. Neither the points nor the labels of such a tile are read. With few columns
-//   and many points most tiles are closed; only those on a boundary between clusters remain open.
+//   position in the box. The difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner of the box, so a lower
+//   bound takes 3 d + 1 operations. The points and labels of such a tile are not even read. With few columns and many
+//   points most tiles are closed; only those on a boundary between clusters remain open.
 // * Open tiles. A warp processes each open tile. The box rules out most clusters. The points are compared with the few
 //   remaining clusters in float, and within the bound by the canonical chain in double.
-// * Tile sums. The contribution of a whole tile to a sum is stored too. A tile that changes cluster as a whole, like
-//   every tile in the first iteration, costs as much as a single point.
+// * Tile sums. The contribution of a whole tile to a sum is stored with the tile. A tile that changes cluster as a
+//   whole, like every tile in the first iteration, therefore costs as much as a single point.
 //
 // The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Scores from float coordinates have a total error
 // of at most 7 d u (cuda_small_dim.cu: coordinates and |c|^2 / 2 rounded). The difference over a box is a chain of 2 d
@@ -20,8 +20,8 @@
 // cuda_small_dim, (12 d^2 + 32 d) u, which also covers the canonical chains. Boxes are computed from the float
 // coordinates that the filter uses; their half widths are rounded up.
 //
-// Bytes per iteration: the boxes and states of the tiles, a fiftieth of the points' bytes, and the points and labels of
-// open tiles. The open tiles are proportional to the length (area, volume) of the boundaries between clusters, times
+// Bytes per iteration: the boxes and states of the tiles (a fiftieth of the points' bytes), and the points and labels
+// of open tiles. The open tiles are proportional to the length (area, volume) of the boundaries between clusters, times
 // the width of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs about as much as thirty iterations
 // that read all points, and needs a second copy of them.
 // Limits: at most four columns; fewer than 65,534 clusters.
@@ -67,12 +67,13 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
 /// An open tile, and the clusters that may be nearest to one of its points, in ascending order.
 struct alignas(16) OpenTile {
   static constexpr int room = 4;
-  std::uint64_t candidates;  ///< 16 bits each
+  std::uint64_t candidates;  ///< numbers of the clusters, 16 bits each
   unsigned int tile;
   unsigned int count;  ///< number of candidates; 0 if unknown or more than `room`
 };
 
-/// Returns false if the points of a tile share a label and all other clusters are farther, so that no label can change.
+/// Returns false if no label in the tile can change, because its points share a label and all other clusters are
+/// farther.
 template <class T, int Columns>
 __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                         OpenTile& open) {
@@ -82,7 +83,7 @@ __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& sha
   const Box<Columns> box = load_box<T, Columns>(job, tile);
   float own[entry_floats<Columns>];
   load_entry<Columns>(shared.filter, state.hint, own);
-  unsigned int count = 0;  // includes the hint itself
+  unsigned int count = 0;  // includes the cluster `hint` itself
 #pragma unroll 4
   for (int cluster = 0; cluster < job.k; ++cluster) {
     float entry[entry_floats<Columns>];
@@ -96,7 +97,7 @@ __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& sha
 }
 
 /// Finds the clusters that may be nearest to some point of the box, in ascending order. All lanes of the warp work
-/// together. Sets `nearest` to the cluster nearest to the middle of the box.
+/// together. `nearest` receives the cluster nearest to the middle of the box.
 template <class T, int Columns>
 __device__ int find_candidates(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                                unsigned short* candidates, int& nearest) {
@@ -164,7 +165,8 @@ __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Colum
   return nearest;
 }
 
-/// Moves all points of a tile in the sums from cluster `before`, if valid, to `now`. All lanes must call it.
+/// Subtracts all points of a tile from the sums of cluster `before`, if valid, and adds them to the sums of cluster
+/// `now`. All lanes must call it.
 template <class T>
 __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved, unsigned int tile,
                                   unsigned int points, int before, int now) {
@@ -190,11 +192,12 @@ struct Move {
   unsigned short to;
 };
 
-/// The lists of a warp in shared memory: the candidates of its tile, and moves that wait until every lane has one.
+/// The lists of a warp in shared memory: the candidates of its tile, and the queued moves. The warp carries out moves
+/// when it has one for every lane.
 struct WarpLists {
   unsigned short* candidates;
   Move* moves;
-  int waiting;  ///< number of waiting moves; equal in all lanes
+  int waiting;  ///< number of queued moves; equal in all lanes
 };
 
 template <class T, int Columns, int PerThread>
@@ -206,14 +209,14 @@ struct TileWalk {
   static constexpr int registers = Columns <= 2 ? 64 : 80;
   static constexpr int move_room = tile_points + 32;
 
-  /// Returns the bytes for one queue entry per thread and the lists of each warp.
+  /// Returns the bytes of one queue entry per thread and of the lists of each warp.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
     return (warps * (32 * static_cast<int>(sizeof(OpenTile)) + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) +
             7) &
            ~7;
   }
 
-  /// Assigns the tiles of the block. Runs of 32 tiles are dealt to blocks in turn: open tiles are often neighbours.
+  /// Assigns the tiles of the block. Blocks take runs of 32 tiles in turn, because open tiles are often neighbours.
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
     __shared__ unsigned int waiting;
     __shared__ unsigned int taken;
@@ -267,7 +270,7 @@ struct TileWalk {
       to_filter<T, Columns, true>(job, row, coordinates[index]);
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
-    int nearest = 0;  // set if the candidates had to be searched, as for every new tile
+    int nearest = 0;  // the nearest candidate if a search was necessary, as for every new tile
     auto count = static_cast<int>(open.count);
     if (count > 0) {
       if (static_cast<int>(lane) < count)
@@ -279,7 +282,7 @@ struct TileWalk {
     int now[PerThread];
     search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
-    // Past the last point the tile repeats it, so the label is the same.
+    // Past the end of the points, the tile repeats the last point, so its label does not differ.
     bool alike = true;
     const int common = __shfl_sync(everyone, now[0], 0);
 #pragma unroll
@@ -310,7 +313,7 @@ struct TileWalk {
     if (lane == 0)
       job.tiles.states[tile] = {alike ? static_cast<unsigned short>(common) : mixed_tile,
                                 static_cast<unsigned short>(in_middle)};
-    __syncwarp();  // the moves are queued, and the candidates are read before the next tile overwrites them
+    __syncwarp();  // the moves are queued, and all lanes have read the candidates before the next tile overwrites them
     while (lists.waiting >= 32) {
       lists.waiting -= 32;
       move_point(job, shared, lists.moves[lists.waiting + static_cast<int>(lane)]);
@@ -349,8 +352,9 @@ struct TileWalk {
     for (; doubtful != 0; doubtful &= doubtful - 1) {
       const int which = __ffs(static_cast<int>(doubtful)) - 1;
       float least = best[0];
+      // Selects by a loop with constant indices, because registers have no address.
 #pragma unroll
-      for (int index = 1; index < PerThread; ++index)  // registers have no address
+      for (int index = 1; index < PerThread; ++index)
         if (index == which) least = best[index];
       const unsigned int point = first + 32 * static_cast<unsigned int>(which);
       const unsigned int existing = min(point, static_cast<unsigned int>(job.n) - 1);
@@ -374,6 +378,7 @@ struct TileWalk {
 
 // ------------------------------------------------------------------------------------------------ the tiles
 
+// Copies the points in their new order.
 // Launch: one thread per point.
 template <class T, int Columns>
 __global__ void gather_rows(const T* rows, const T* weights, const unsigned int* order, std::int64_t n, T* ordered,
@@ -386,7 +391,7 @@ __global__ void gather_rows(const T* rows, const T* weights, const unsigned int*
   if (weights) ordered_weights[place] = weights[point];
 }
 
-// Computes boxes, sums and states. Launch: one warp per tile.
+// Computes the boxes, sums and states of the tiles. Launch: one warp per tile.
 template <class T, int Columns>
 __global__ void describe_tiles(const __grid_constant__ SmallDimJob<T> job, float* boxes, Word* sums) {
   const unsigned int lane = threadIdx.x % 32;
@@ -486,7 +491,7 @@ class OrderedPoints {
   cuda::DeviceBuffer<unsigned int> order_;
 };
 
-/// Picks a kernel. Few points are spread over more, smaller tiles.
+/// Picks a kernel. Few points are distributed over more tiles of smaller size.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   if (d == 1) return many_points ? walk_kernel<T, TileWalk<T, 1, 4>>() : walk_kernel<T, TileWalk<T, 1, 1>>();

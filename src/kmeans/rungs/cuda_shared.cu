@@ -1,7 +1,7 @@
 // cuda_shared: the centroids in shared memory, where each block copies them once.
 //
-// What changes from `cuda_transpose`: every thread reads k d centroid elements. So far these reads went through the
-// caches, which also serve the points. Now the threads of a block first copy all centroids to shared memory, a small
+// What changes from `cuda_transpose`: every thread reads k d centroid elements. There, these reads go through the
+// caches, which also serve the points. Here, the threads of a block first copy all centroids to shared memory, a small
 // memory on the multiprocessor that the program manages itself. After a barrier, every read of a centroid is a
 // shared-memory broadcast to all 32 threads of a warp, and the caches serve only the points.
 //
@@ -29,7 +29,7 @@ __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stri
   T* const near = reinterpret_cast<T*>(memory);
   for (int index = static_cast<int>(threadIdx.x); index < k * d; index += static_cast<int>(blockDim.x))
     near[index] = centroids[index];
-  __syncthreads();  // all elements must be written before any thread reads; no thread may return before this barrier
+  __syncthreads();  // all elements are written before any thread reads them; no thread may return before this barrier
 
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;

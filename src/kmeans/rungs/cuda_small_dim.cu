@@ -5,27 +5,28 @@
 // * Launch. All blocks stay on the GPU for many iterations (a cooperative launch). An iteration is one pass with one
 //   barrier: persistent/kernel.cuh.
 // * Filter. Most points keep their cluster, so each point is compared with its previous centroid. With scores s_c =
-//   |c|^2 / 2 - x.c, nothing changed if every other score exceeds the point's own score by the bound. No minimum and no
-//   second best are needed, only the number of scores below s_own + bound, which must be 1 (the point's own). A fused
-//   multiply-add with saturation, clamp(huge (s_own + bound - s_c), 0, 1), yields the 0 or 1 to add. A cluster
-//   therefore costs d + 2 operations, all in the widest pipe. Scores are computed in float from coordinates shifted by
-//   the middle of each column and scaled by a power of two to at most 1.
+//   |c|^2 / 2 - x.c, the point keeps its cluster if the score of every other cluster exceeds its own cluster's score
+//   s_own by more than the bound. So the kernel needs no minimum and no second best. It only counts the scores below
+//   s_own + bound; the count must be 1, for s_own itself. A fused multiply-add with saturation, clamp(huge (s_own +
+//   bound - s_c), 0, 1), yields the 0 or 1 to add. A cluster therefore costs d + 2 operations, all in the widest pipe.
+//   Scores are computed in float from coordinates shifted by the middle of each column and scaled by a power of two to
+//   at most 1.
 // * Staging. Asynchronous copies bring the points to shared memory. Each warp fetches its next points while it works on
 //   the current ones. Every request covers whole lines for any number of columns, and no registers hold waiting points.
 // * Float copy. If GPU memory allows, rows of more than four doubles are stored a second time, shifted, scaled and
-//   rounded to float. This halves the bytes and removes the conversion from the loop. Only points that are doubtful or
-//   move read their doubles.
-// * Doubt. Each warp queues its doubtful points, which moved or are within the bound. When it has 32, every lane
-//   processes one: a float search finds all clusters within the bound of the best, and if there are several, the
-//   canonical chain in double decides among them.
-// * Sums. Sums are integers (core/exact_sum.hpp), so only points that change cluster touch them: they are subtracted
-//   from one sum and added to another. The sums are in shared memory, in as many copies as fit; lane l uses copy l
-//   modulo their number. A 64-bit addition is two 32-bit additions, of which the first yields the carry. Integer
+//   rounded to float. This halves the bytes and removes the conversion from the loop. The doubles are read only for
+//   points that are doubtful or move.
+// * Doubt. A point whose count is not 1 is doubtful, and its warp queues it. When the queue has 32 points, every lane
+//   processes one of them. A float search finds all clusters within the bound of the best score. If there are several,
+//   the canonical chain in double decides among them.
+// * Sums. Sums are integers (core/exact_sum.hpp), so only points that change cluster touch them. Such a point is
+//   subtracted from one sum and added to another. The sums are in shared memory, in as many copies as fit; lane l uses
+//   copy l modulo their number. A 64-bit addition is two 32-bit additions, of which the first yields the carry. Integer
 //   addition is independent of order, so the result has the same bits on any grid.
 //
 // The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates costs 3 d u, the float
 // |c|^2 / 2 costs u d / 2, and the chain of d fused operations on partial sums of at most 1.5 d costs 1.5 d^2 u. The
-// errors of the own score, the threshold and the other score are together below (3 d^2 + 9 d) u. The code uses (6 d^2 +
+// errors of s_own, of the threshold and of the other score add up to less than (3 d^2 + 9 d) u. The code uses (6 d^2 +
 // 16 d) u. The slack covers the rounding of the canonical chains, about d^2 2^-51, and differences that the saturated
 // operation counts as less than one.
 //
@@ -50,7 +51,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The loop of the warps over the points. If `Copied`, it reads rows from their float copy.
+/// The loop of the warps over the points. With `Copied`, it reads rows from their float copy.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
 struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
@@ -62,7 +63,7 @@ struct StagedWalk {
   static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;
   static constexpr int queue_length = 32 * PerThread + 32;
 
-  /// Returns the bytes that are fetched at once: a warp's points, followed by their labels.
+  /// Returns the bytes that a warp fetches at once: some points, followed by their labels.
   static __host__ __device__ int stage_bytes(const SmallDimJob<T>& job) {
     return 32 * PerThread * (job.d * static_cast<int>(sizeof(Staged)) + (job.wide_labels ? 2 : 1));
   }
@@ -72,7 +73,7 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// A lane's position in the next points and labels of its warp, and the steps to the following ones.
+/// The position of a lane in the next points and labels of its warp, and the increments to the position after these.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;
@@ -127,7 +128,8 @@ __device__ void staged_row(const SmallDimJob<T>& job, const unsigned char* stage
   }
 }
 
-/// Returns the canonical label of a point. Sets `rechecked` if the float search left it to the double chain.
+/// Returns the canonical label of a point. Sets `rechecked` if the float search was not certain and the double chain
+/// decided.
 template <class T, int Columns, bool Exact>
 __device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const T (&row)[Columns],
                                bool& rechecked) {
@@ -162,7 +164,7 @@ __device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Column
   return nearest;
 }
 
-/// Finds the label of a point that the first filter left open, and moves the point if the label changed.
+/// Finds the label of a doubtful point, and moves the point if the label changed.
 template <class T, int Columns, bool Exact>
 __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int point, Tally& tally) {
   T row[Columns];
@@ -194,7 +196,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   constexpr unsigned int tile = 32 * PerThread;
   Tally tally{};
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that one step past it does not wrap
+  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that n plus one increment does not wrap
   const unsigned int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<unsigned int>(sizeof(Staged));
   const int one_stage = static_cast<int>(tile * (row_bytes + (job.wide_labels ? 2 : 1)));
   const unsigned int warps_of_block = blockDim.x / 32;
@@ -224,7 +226,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
     float coordinates[PerThread][Columns];
     int own[PerThread];
     float threshold[PerThread];
-    float below[PerThread];  // number of scores below the threshold
+    float below[PerThread];  // number of scores below the threshold, for each point of the lane
     if (job.wide_labels) {
 #pragma unroll
       for (int index = 0; index < PerThread; ++index)
@@ -233,7 +235,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
       for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
     }
-    // Past the last point the stage holds old data. Its results are computed but ignored.
+    // Past the last point the stage holds old data; its results are computed but ignored.
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       if constexpr (Copied) {
@@ -267,7 +269,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
       if (asking & (1u << lane)) queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
       waiting += __popc(asking);
     }
-    __syncwarp();  // the queue is written before other lanes read it; all lanes have read this stage
+    __syncwarp();  // the queue is written before other lanes read it, and all lanes have read this stage
     while (waiting >= 32) {
       waiting -= 32;
       settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[waiting + lane]), tally);
@@ -279,10 +281,11 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   return tally;
 }
 
-/// Picks a kernel. With many points, several per thread share a read of a centroid; few are spread over more threads.
+/// Picks a kernel. With many points, a thread processes several points with each read of a centroid. Few points are
+/// distributed over more threads.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
-  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by shared memory
+  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by the size of shared memory
   if (d == 1)
     return many_points ? walk_kernel<T, StagedWalk<T, 1, true, 4>>() : walk_kernel<T, StagedWalk<T, 1, true, 1>>();
   if (d == 2)
@@ -297,7 +300,7 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   return walk_kernel<T, StagedWalk<T, 16, false, some>>();
 }
 
-/// Does the same for rows of doubles that have a float copy.
+/// Picks a kernel for rows of doubles that have a float copy.
 WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   if (d == 8) return walk_kernel<double, StagedWalk<double, 8, true, 2, true>>();
   if (d < 8) return walk_kernel<double, StagedWalk<double, 8, false, 2, true>>();
@@ -305,7 +308,7 @@ WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   return walk_kernel<double, StagedWalk<double, 16, false, 2, true>>();
 }
 
-constexpr std::int64_t room_behind = 4;  // coordinates, because rows are read in quads of 16 bytes
+constexpr std::int64_t room_behind = 4;  // additional coordinates, because rows are read in 16-byte units
 
 // Copies the coordinates in float, followed by zeros. Launch: a grid-stride loop over the coordinates and the padding.
 __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job, float* copy) {
@@ -318,7 +321,7 @@ __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job,
   }
 }
 
-/// Returns the points in float if the copy pays and fits in GPU memory, otherwise an empty buffer.
+/// Returns the points in float if the copy is worthwhile and fits in GPU memory, otherwise an empty buffer.
 template <class T>
 cuda::DeviceBuffer<float> copy_in_float(const CudaFit<T>& job, SmallDimJob<T>& device) {
   cuda::DeviceBuffer<float> copy;
@@ -377,7 +380,7 @@ namespace {
 
 core::Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
-  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one 16-bit label means "none"
+  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one of the 2^16 label values means that a point has no label
   if (core::Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
   if (core::Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;
   return execution::fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);

@@ -5,26 +5,27 @@
 // as fast as the other units multiply and add floats. The product is never written to memory: a tile of scores is
 // evaluated while it is in registers.
 //
-// * Rounding. Points are shifted by the middle of each column, scaled by a power of two and rounded to FP16 once per
-//   fit; centroids once per iteration. For each row, its length and the length of its rounding error are stored. They
-//   bound the error of every score (tensor_bound). The bound is proven, not statistical.
+// * Rounding. Points are shifted by the middle of each column, scaled by a power of two and rounded to FP16. This is
+//   done for the points once per fit, and for the centroids once per iteration. For each row, its length and the length
+//   of its rounding error are stored. These lengths bound the error of every score (tensor_bound). The bound is proven,
+//   not statistical.
 // * Decision. A cluster is excluded if its score exceeds the best score by more than twice the bound. If one cluster
-//   remains, which is the common case, it is the label. For the others, a few points in a hundred, the canonical chain
-//   compares the possible clusters, usually two, with eight lanes per point. If more than eight are possible, a block
-//   compares all clusters. The lowest cluster wins ties.
+//   remains, which is the common case, it is the label. For other points, a few in a hundred, the canonical chain
+//   compares the possible clusters (usually two) with eight lanes per point. If more than eight clusters are possible,
+//   a block compares all clusters. The lowest cluster wins ties.
 // * Update. cuda_exact_update.cuh sums integers on the GPU, only for points that changed cluster. So an iteration ends
 //   with one small copy to the host.
 //
 // On Hopper (tensor/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
-// comparison with the best score so far. This costs an addition and a minimum per score; single scores are compared
-// only if the minimum of a thread's scores of a tile is within reach. The main remaining cost is divergence: the
-// sixteen points of a warp trigger this comparison at sixteen different clusters. So points are ordered by the labels
-// that they had some iterations ago (order_points()). All points of a warp are then in one cluster, and the warp starts
-// with the tile of clusters that contains it.
+// comparison with the best score so far. This costs an addition and a minimum per score. Single scores are compared
+// only if the minimum of a thread's scores in a tile is near the best score so far. The main remaining cost is
+// divergence: the sixteen points of a warp trigger the comparison of single scores at sixteen different clusters. So
+// points are ordered by the labels that they had some iterations ago (order_points()). Then all points of a warp are
+// usually in the same cluster, and the warp starts with the tile that contains this cluster.
 //
 // On other GPUs (find_nearest and note_candidates below) the product runs twice. The first run keeps the best and the
-// second-best score. A thread does not store a cluster index with each score: of the 128 clusters of a tile it holds 32
-// for each of its two points, and the index among these 32 replaces the last five bits of the score. So a score costs
+// second-best score. A thread holds the scores of 32 of a tile's 128 clusters for each of its two points. It stores no
+// separate cluster index: the index among these 32 clusters replaces the last five bits of the score. So a score costs
 // five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful
 // points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
 // stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
@@ -61,7 +62,7 @@ namespace {
 
 using namespace tensor;
 
-// Finds the label of each point, or its position in the list of doubtful points.
+// Finds the label of each point, or adds the point to the list of doubtful points.
 // Launch: Tile::threads threads, one block per Tile::points points, cuda_tensor_shared() bytes of shared memory.
 template <bool Resident>
 __global__ __launch_bounds__(Tile<Resident>::threads,
@@ -71,7 +72,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeats the last point
+    // Past the end, repeats the last point.
+    const std::int64_t point = first + index < job.n ? first + index : job.n - 1;
     return job.points + point * job.stride;
   };
   Leader leaders[2];  // for points lane / 4 and 8 + lane / 4 of the warp
@@ -97,7 +99,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     leaders[1].meet(best[1], second[1], tile);
   });
 
-  // Four lanes share the clusters of a point. From here on, each thread handles one point.
+  // Four lanes share the clusters of a point. From this line on, each thread handles one point.
   Leader* const of_points = reinterpret_cast<Leader*>(memory);
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -111,7 +113,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   }
   __syncthreads();  // all leaders are written
   const int index = static_cast<int>(threadIdx.x);
-  if (index >= Shape::points) return;  // whole warps return
+  if (index >= Shape::points) return;  // whole warps return here
   const Leader leader = of_points[index];
   const auto point = static_cast<std::int32_t>(first + index);
   const bool exists = first + index < job.n;
@@ -134,9 +136,9 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   settle(job, certain, point, leader.cluster);
 }
 
-// Runs the doubtful points through the product again and records every cluster that may be nearest.
-// Launch: as find_nearest, but with any number of blocks. Blocks take tiles of points in turn or, if there are few
-// tiles, parts of the clusters.
+// Multiplies the doubtful points with the clusters again and records every cluster that may be nearest.
+// Launch: like find_nearest, but with any number of blocks. Blocks take tiles of points in turn. If there are few
+// tiles, several blocks share a tile and each block takes a part of the clusters.
 template <bool Resident>
 __global__ __launch_bounds__(Tile<Resident>::threads,
                              Resident ? 2 : 1) void note_candidates(const __grid_constant__ FilterJob job) {
@@ -153,7 +155,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      const std::int64_t place = first + index < count ? first + index : count - 1;  // repeats the last point
+      // Past the end, repeats the last point.
+      const std::int64_t place = first + index < count ? first + index : count - 1;
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
@@ -164,7 +167,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const int first_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * split / splits);
     const int last_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * (split + 1) / splits);
     product.run(first_tile, last_tile, row_of, [&](int tile, const Scores& scores) {
-      unsigned int near[2] = {0, 0};  // one bit per cluster of the thread's 32
+      unsigned int near[2] = {0, 0};  // one bit for each of the thread's 32 clusters
 #pragma unroll
       for (int column = 0; column < 16; ++column) {
         const float2 half_squares = half_squares_of(job, tile, column);
@@ -183,7 +186,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
         const std::int64_t place = first_place + 8 * row;
         const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
         for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
-          // The score is within the common bound of all clusters; check it against the bound of this cluster.
+          // The score is within the common error bound of all clusters. Compare it with the bound of this cluster.
           const int which = __ffs(static_cast<int>(rest)) - 1;
           const int cluster = cluster_of(tile, which);
           const float score = own[which] + job.half_squares[cluster];
@@ -305,16 +308,17 @@ class TensorEngine final : public RankPasses<T> {
   }
 
  private:
-  static constexpr std::int64_t list_words = tensor_list_words;  // lists of 4 bytes per point; see describe()
-  static constexpr double look_seconds = 0.25;                   // between two polls of progress and stop requests
+  // Number of lists with 4 bytes per point; see describe().
+  static constexpr std::int64_t list_words = tensor_list_words;
+  static constexpr double look_seconds = 0.25;  // seconds between two polls of progress and stop requests
 
-  // Streamed kernels have 512 threads, the others 256.
+  // Blocks of kernels with streamed points have 512 threads; blocks with resident points have 256.
   using Few = Tile<true>;
   using Many = Tile<false>;
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
-  // The block shapes on Hopper: points of one chunk, of two chunks, and of more chunks with few or many clusters.
+  // The block shapes on Hopper, for points of one chunk, of two chunks, and of more chunks with few or many clusters.
   using One = Pipeline<1, 128>;
   using Two = Pipeline<2, 128>;
   using Streamed = Pipeline<0, 128>;
@@ -354,14 +358,15 @@ class TensorEngine final : public RankPasses<T> {
       const auto column = static_cast<std::size_t>(dim);
       const double middle = statistics.middle[column];
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
-      // With rows of unit length a centroid may be outside the range of the points, but not beyond 1.
+      // If rows have unit length, a centroid may be outside the range of the points, but its coordinates are at most 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
       host_columns_[column] = middle;
       host_columns_[column + static_cast<std::size_t>(d)] = statistics.columns[column].to_high;
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    // Smaller data stay below the constant of tensor_bound(), because their squares underflow in the canonical chain.
+    // The squares of smaller data underflow in the canonical chain. The limited scale keeps the scores of such data
+    // below the constant of tensor_bound().
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};
@@ -443,9 +448,9 @@ class TensorEngine final : public RankPasses<T> {
     const cuda::Stream& stream = job_.stream();
     columns_.copy_from_host(host_columns_.data(), static_cast<std::int64_t>(host_columns_.size()), stream);
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
-    labels_.fill_bytes(0xff, stream);  // no cluster yet
+    labels_.fill_bytes(0xff, stream);  // marks all points as having no cluster yet
     device_sums_.clear(stream);
-    point_lengths_.clear(stream);  // also for the padding of the last tile
+    point_lengths_.clear(stream);  // also clears the padding of the last tile
     if (is_pipelined_) {
       with_pipeline([]<class Shape>(Shape) {
         cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
@@ -484,13 +489,14 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("convert_points");
   }
 
-  /// Returns true if enough labels changed since the last order, and so few change now that a new order will last.
+  /// Returns true if enough labels changed since the points were last ordered, and if so few labels change now that a
+  /// new order will last.
   bool is_worth_ordering(std::int64_t changed) const {
     return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
            3 * moved_since_ordered_ > filter_.n;
   }
 
-  /// Orders the slots by the points' labels, with the kernels that order the entries of an update.
+  /// Orders the slots by the points' labels. Uses the kernels that order the entries of an update.
   void order_points() {
     const cuda::Stream& stream = job_.stream();
     ExactUpdateJob<T> by_label = update_;
@@ -530,7 +536,7 @@ class TensorEngine final : public RankPasses<T> {
     launch_sums();
   }
 
-  /// Empties the lists of doubtful points before the next portion.
+  /// Empties the lists of doubtful points, for the next portion.
   void forget_doubtful() {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
     job_.stream().wait();
@@ -540,7 +546,7 @@ class TensorEngine final : public RankPasses<T> {
       cuda::check(cudaMemsetAsync(counter, 0, sizeof *counter, job_.stream()), "cudaMemsetAsync");
   }
 
-  /// Computes new labels of `count` points from `first`, which starts a tile.
+  /// Computes the labels of `count` points. `first` must be the start of a tile.
   void launch_assignment(std::int64_t first, std::int64_t count) {
     const cuda::Stream& stream = job_.stream();
     filter_.first_point = first;
@@ -565,7 +571,7 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("compare_all");
   }
 
-  /// Does the same on Hopper.
+  /// Computes the labels of `count` points on Hopper.
   void launch_pipeline(std::int64_t first, std::int64_t count) {
     const cuda::Stream& stream = job_.stream();
     with_pipeline([&]<class Shape>(Shape) {
@@ -627,7 +633,7 @@ class TensorEngine final : public RankPasses<T> {
     fetch_outcome();
   }
 
-  // Fetches the sums and, unless `labels` is null, the labels for the driver.
+  // Fetches the sums for the driver. Fetches the labels too, unless `labels` is null.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     fetch_sums(device_sums_, sums_, stream);
@@ -653,16 +659,17 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<__half> half_centroids_;
   cuda::DeviceBuffer<float> half_squares_;
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
-  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< followed by the largest of all
-  cuda::DeviceBuffer<double> columns_;                 ///< middles, and scales to the high limb
-  cuda::DeviceBuffer<int> units_;                      ///< units of the columns' grids; flags: values are on the grid
+  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< followed by the greatest lengths of all clusters
+  cuda::DeviceBuffer<double> columns_;                 ///< the middle and the scale to the high limb of each column
+  cuda::DeviceBuffer<int> units_;  ///< the unit of each column's grid, followed by flags of Statistics::is_on_grid
   cuda::DeviceBuffer<std::int32_t> labels_;
-  cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists of n
+  cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists, each with n elements
   cuda::DeviceBuffer<std::int32_t> candidates_;
   cuda::DeviceBuffer<Possible> possible_;
   cuda::DeviceBuffer<std::int32_t> beginnings_;
-  cuda::DeviceBuffer<PassCounters> all_;  ///< counters as if all labels had changed
-  std::int32_t* slots_ = nullptr;         ///< the point in each row of half_points_; null if the order is unchanged
+  cuda::DeviceBuffer<PassCounters> all_;  ///< counters of a pass in which all labels change
+  /// The point in each row of half_points_; null if the rows are in the points' original order.
+  std::int32_t* slots_ = nullptr;
   cuda::DeviceBuffer<unsigned int> cluster_counters_;
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<T> next_;
@@ -672,8 +679,8 @@ class TensorEngine final : public RankPasses<T> {
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
-  std::int64_t moved_since_ordered_ = 0;  ///< label changes since the slots were last ordered by label
-  std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass but the last
+  std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
+  std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass except the last one
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
@@ -683,7 +690,7 @@ template <class T>
 struct TensorFit {
   TensorFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
       : job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem)), engine(job) {
-    block_threads(execution, Tile<true>::threads);  // checks the option; the tiles fix the number of threads
+    block_threads(execution, Tile<true>::threads);  // checks the option; the number of threads is fixed by the tiles
     core::add_phase(phases, "prepare", core::seconds_since(start));
   }
 

@@ -2,9 +2,9 @@
 //
 // What changes from `cuda_unrolled`: the labels stay on the GPU. A second kernel, again with one thread per point, adds
 // the point's coordinates to the sums of its cluster in GPU memory. Thousands of threads add to the same few numbers,
-// so each addition is atomic. The GPU performs atomic additions of doubles in its second-level cache and serialises
-// those at the same address. Only the sums travel to the CPU: k (d + 2) numbers replace n labels and a pass over all
-// points. The CPU divides and sends the centroids back.
+// so each addition is atomic. The GPU performs atomic additions of doubles in its second-level cache, one after another
+// if they have the same address. Only the sums travel to the CPU: k (d + 2) numbers replace n labels and a pass over
+// all points. The CPU divides and sends the centroids back.
 //
 // Bytes per iteration: two reads of the points from GPU memory; 4 n written and 4 n read for the labels; 8 k (d + 2)
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which queue at k (d + 2) addresses if there are
@@ -62,7 +62,7 @@ class UpdateKernelEngine {
         sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1),
         assign_portions_(job.problem().stop, operations_of_the_first_launch),
         add_portions_(job.problem().stop, additions_of_the_first_launch) {
-    labels_.fill_bytes(0xff, job.stream());  // -1: no cluster yet
+    labels_.fill_bytes(0xff, job.stream());  // every label is -1: no cluster yet
   }
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, std::vector<Phase>& phases) {
@@ -102,7 +102,7 @@ class UpdateKernelEngine {
     core::PhaseTimer timer(phases, "to_host");
     changed_.copy_to_host(&changed, 1, stream);
     sums_.fetch();
-    // The driver reads the labels only to move a point into an empty cluster.
+    // The driver reads labels only to move a point to an empty cluster.
     if (sums_.any_empty()) fetch_labels(labels);
     return {static_cast<std::int64_t>(changed)};
   }
@@ -110,7 +110,7 @@ class UpdateKernelEngine {
   const FloatSums<T>& sums() const { return sums_.on_host(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // already counted in a phase of the driver
+    std::vector<Phase> uncounted;  // not reported: a phase of the driver includes this time
     pass(centroids, labels, uncounted);
     fetch_labels(labels);
     return float_inertia(job_, centroids_.data(), labels_.data());
@@ -118,7 +118,8 @@ class UpdateKernelEngine {
   static double rechecked() { return 0; }
 
  private:
-  static constexpr double additions_of_the_first_launch = 0x1p28;  // small, because all may hit the same few addresses
+  // Small, because all additions may use the same few addresses.
+  static constexpr double additions_of_the_first_launch = 0x1p28;
 
   void fetch_labels(std::int32_t* labels) {
     cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());

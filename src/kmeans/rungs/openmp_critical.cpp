@@ -1,10 +1,10 @@
 // openmp_critical: the threads share the points, and one critical section guards the shared sums.
 //
 // What changes from `openmp_shared`: one lock around d + 2 plain additions replaces d + 2 atomic additions per point.
-// That needs fewer locked instructions. But atomics collide only if two threads need the same cache line; with one lock
-// every thread waits for every other, even if they add to different clusters. By Amdahl's law the speed-up is at most
-// (search time + addition time) / addition time, where both times are per point. Passing a contended lock between cores
-// also costs more than the additions it guards. The rung shows how much the choice of lock and the length of the
+// So there are fewer locked instructions. But atomic additions collide only if two threads need the same cache line.
+// With one lock, threads wait for each other even if they add to different clusters. By Amdahl's law the speed-up is at
+// most (search time + addition time) / addition time, where both times are per point. Passing a contended lock between
+// cores also costs more than the additions it guards. The rung shows how much the choice of lock and the length of the
 // critical section matter.
 //
 // Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, one thread at a time; n

@@ -4,8 +4,8 @@
 // What changes from `openmp_critical`: you choose the lock and how often a thread acquires it. With one acquisition per
 // point, the lock dominates: all threads contend for it n times per iteration, and the iteration takes as long as n
 // hand-offs. This setting compares locks. With one acquisition per chunk, each thread first sums its chunk privately
-// and acquires the lock n / 512 times in all, so any lock is fast enough. With one acquisition per thread it is the
-// next rung, `openmp_reduce`, except that the reduction runs one thread at a time.
+// and acquires the lock n / 512 times in all, so any lock is fast enough. With one acquisition per thread, the variant
+// equals the next rung, `openmp_reduce`, except that threads add their sums to the total one at a time.
 //
 // Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, and k (d + 2) more each
 // time private sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d elements read from
@@ -139,7 +139,7 @@ Outcome with_lock(LockName name, const Use& use) {
   return use(std::type_identity<std::mutex>());
 }
 
-/// Adds to a shared sum; without a lock by relaxed loads and stores, which lose updates but have defined behaviour.
+/// Adds to a shared sum. Without a lock, uses relaxed loads and stores, which lose updates but have defined behaviour.
 template <bool locked, class T>
 void add(T& sum, T value) {
   if constexpr (locked) {

@@ -32,8 +32,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Returns the number of pieces per thread: enough to balance cores of different speed, with some thousand points per
-// piece, and few enough that their sums do not fill the caches.
+// Returns the number of pieces per thread. There are enough pieces to balance cores of different speed, with some
+// thousand points per piece, but so few that their sums do not fill the caches.
 int first_touch_pieces(const Shape& shape, int threads) {
   constexpr std::int64_t most_pieces = 16;
   constexpr std::int64_t least_points = 4096;
@@ -43,7 +43,7 @@ int first_touch_pieces(const Shape& shape, int threads) {
       std::clamp<std::int64_t>(std::min(shape.points / threads / least_points, most_bytes / bytes), 1, most_pieces));
 }
 
-/// Memory straight from the operating system, whose pages are not yet placed on a NUMA node.
+/// Memory straight from the operating system. Its pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   FreshPages() = default;
@@ -72,8 +72,8 @@ struct PrivateSums {
   std::int64_t* counts;  ///< k
 };
 
-/// A copy of the sums for each piece of each thread's share. The threads that use them make them in the first pass,
-/// because the driver has bound the threads to CPUs by then.
+/// A copy of the sums for each piece of each thread's share. Each thread allocates the copies of its pieces in the
+/// first pass, because the driver has bound the threads to CPUs by then.
 class PrivateSumPages {
  public:
   PrivateSumPages(const Shape& shape, int threads)
@@ -90,13 +90,13 @@ class PrivateSumPages {
     const int parts = static_cast<int>(pages_.size());
     const auto bytes = static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double);
     std::vector<PrivateSums> copies(pages_.size());
-    // Uses the schedule and shares of assign_and_reduce(), so that thread and pieces match.
+    // Uses the schedule and shares of assign_and_reduce(), so that each thread allocates the copies of its pieces.
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int thread = 0; thread < threads_; ++thread) {
       const cpu::Range own = cpu::share(parts, thread, threads_);
       for (auto at = static_cast<std::size_t>(own.begin); at < static_cast<std::size_t>(own.end); ++at) {
         pages_[at] = FreshPages(bytes);
-        if (!pages_[at]) continue;  // an exception cannot leave a parallel region
+        if (!pages_[at]) continue;  // out of memory; an exception must not leave the parallel region
         double* const sums = pages_[at].data();
         double* const weights = sums + k_ * d_;
         copies[at] = {sums, weights, reinterpret_cast<std::int64_t*>(weights + k_)};
@@ -117,8 +117,8 @@ class PrivateSumPages {
   std::vector<PrivateSums> copies_;
 };
 
-/// Runs the loop and the reduction of `openmp_reduce` over pieces. A thread that finishes its own pieces takes pieces
-/// that other threads have not started. `total` must be zero on entry.
+/// Runs the loop and the reduction of `openmp_reduce` over pieces. A thread that has finished its own pieces takes
+/// pieces that other threads have not started. `total` must be zero on entry.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroids, std::int32_t* labels,
                           std::span<const PrivateSums> copies, int threads, FloatSums<T>& total) {

@@ -2,8 +2,8 @@
 //
 // What changes from `openmp_reduce_first_touch`: the placement of the points. They are on the node of the thread that
 // wrote them first. If one thread wrote all of them, all threads share the memory channels of one node while the other
-// nodes idle. Here each thread copies its share of the points in the first pass and reads only this copy from then on.
-// There are no pieces that other threads could take.
+// nodes idle. Here each thread copies its share of the points in the first pass, and later passes read only the copies.
+// Shares are not cut into pieces that other threads could take.
 //
 // Work per iteration: as before, and n d elements read and written once more. Memory: a second copy of the points, 8 k
 // (d + 2) bytes per thread rounded up to whole pages, and the total.
@@ -23,7 +23,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Memory straight from the operating system, whose pages are not yet placed on a NUMA node.
+/// Memory straight from the operating system. Its pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   explicit FreshPages(std::size_t bytes)
@@ -41,7 +41,8 @@ class FreshPages {
   std::size_t bytes_;
 };
 
-/// Points and sums, untouched until the first pass, because the driver has bound the threads to CPUs by then.
+/// Points and sums, which no thread touches before the first pass, because the driver has bound the threads to CPUs by
+/// then.
 template <class T>
 class PrivateCopies {
  public:
@@ -56,7 +57,7 @@ class PrivateCopies {
                                      static_cast<std::size_t>(thread) * copy_bytes());
   }
 
-  /// Copies the share of `thread`; called by that thread.
+  /// Copies the share of `thread`, which must be the calling thread.
   void copy(const Problem<T>& job, int thread) const {
     const cpu::Range share = cpu::share(n_, thread, threads_);
     const std::int64_t block = points_between_polls(job);
@@ -78,7 +79,7 @@ class PrivateCopies {
   FreshPages sums_;
 };
 
-/// Runs the loop and the reduction of `openmp_reduce`; the first pass also copies the points.
+/// Runs the loop and the reduction of `openmp_reduce`. The first pass also copies the points.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
                           const PrivateCopies<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
@@ -150,7 +151,7 @@ KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, cons
 
 namespace {
 
-/// Returns the memory of the sums and of a second copy of the points, each thread's share on separate pages.
+/// Returns the memory of the sums and of a second copy of the points with each thread's share on separate pages.
 core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;

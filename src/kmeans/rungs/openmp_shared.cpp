@@ -3,9 +3,9 @@
 // What changes from `sequential`: one line divides the loop over the points among the threads. The points are
 // independent, but the sums are not: two threads that read, add to and write back the same sum at the same time would
 // lose an addition. So each addition becomes `omp atomic`. The search for the nearest centroid now scales with the
-// cores. The additions do not scale, because CPUs have no atomic addition of doubles. Each one is a loop around a
-// locked compare-and-swap, and each pulls its cache line away from the previous core. With few clusters the threads
-// compete for a few cache lines, and adding threads makes it slower.
+// cores. The additions do not scale, because CPUs have no atomic addition of doubles. Each atomic addition is a loop
+// around a locked compare-and-swap and takes its cache line away from the previous core. With few clusters the threads
+// compete for a few cache lines, and more threads make the variant slower.
 //
 // Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) atomic additions; n d elements read
 // from memory. Memory: one set of sums, 8 k (d + 2) bytes for any number of threads.

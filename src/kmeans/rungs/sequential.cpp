@@ -3,8 +3,8 @@
 // moves to the mean of its cluster.
 //
 // Work per iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, and k d divisions. Memory
-// traffic: n d elements; the centroids stay in cache. It uses one core and no vector instructions across points, and is
-// the baseline of all speed-ups.
+// traffic: n d elements; the centroids stay in cache. The variant uses one core and no vector instructions across
+// points. It is the baseline of all speed-ups.
 // Limits: none.
 // Source: S. Lloyd, "Least squares quantization in PCM", IEEE Trans. Inf. Theory 28 (1982).
 #include "kmeans/lloyd/textbook.hpp"
@@ -46,7 +46,7 @@ class Sequential {
           }
         }
 
-        // Add the point to its cluster, in double for either type of data.
+        // Add the point to its cluster, in double even if the data are floats.
         const double weight = problem_.weight(point);
         double* const sum = sums_.sums.data() + nearest * d;
         for (std::int64_t dim = 0; dim < d; ++dim) sum[dim] += weight * static_cast<double>(row[dim]);

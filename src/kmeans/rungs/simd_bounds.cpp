@@ -13,31 +13,32 @@
 //
 // Certainty. Bounds are floats rounded to the safe side, so the labels are the labels of a full search to the bit.
 // Bounds refer to distances without the rounding of the canonical chain, which is (d + 2) 2^-54 of a distance. Upper
-// bounds are created, and after each movement kept, at least 2^-23 (relative) too high. Lower bounds and the limits of
-// step 3 have the same margin on their safe side. So bounds also hold for canonical distances, up to 2^28 columns.
+// bounds exceed these distances by at least 2^-23 (relative) when they are created and after each movement. Lower
+// bounds and the limits of step 3 have the same margin on their safe side. So bounds also hold for canonical distances,
+// up to 2^28 columns.
 //
-// When. In the first iterations centroids move farther than the gaps between clusters, and bounds decide nothing. A
+// When. In the first iterations centroids move farther than the gaps between clusters, so bounds exclude no cluster. A
 // full search with 8-bit integers is then nearly twice as fast as a search that also computes bounds. So passes are
 // plain, as in simd_large_dim, until few labels change. One full search then computes the bounds. If a pass with bounds
 // still searches too many pairs, plain passes follow until a quarter as many labels change. Uniform data of many
 // columns hardly ever gains from bounds; well separated clusters gain after three or four passes. The rule counts
 // labels and searched pairs, not time, and does not affect the labels.
 //
-// A copy in bytes. Up to 64 clusters a full search is bound by reading the points and quantizing them, in every pass.
-// So the first pass creates a copy in 8 bits with a scale per row (seeding/byte_rows.hpp). Passes without bounds read
-// this copy: an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid of most
-// points. For the other points the remaining candidates are measured as in simd_large_dim. If there is no memory for
-// the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
+// A copy in bytes. For up to 64 clusters, reading and quantizing the points takes most of the time of every pass. So
+// the first pass creates a copy in 8 bits with a scale per row (seeding/byte_rows.hpp). Passes without bounds read this
+// copy: an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid of most points. For
+// the other points, the distances of the remaining candidates are computed as in simd_large_dim. If memory does not
+// suffice for the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
 //
 // A second byte. The centroids of few clusters in many columns are close together compared with the spread of the
 // points, and the copy leaves many points undecided in every pass. For each of them the search reads all coordinates,
-// four or eight times the bytes of the copy. So up to 12 clusters such a row gets a second byte, which almost always
-// decides. Bounds are not used here: a search of the copy takes no longer than reading the bounds, and the full search
-// that computes bounds would read all coordinates.
+// four or eight times the bytes of the copy. So with up to 12 clusters, the coordinates of such a point get a second
+// byte, with which almost all points are decided. Bounds are not used here: a search of the copy takes no longer than
+// reading the bounds, and the full search that computes bounds would read all coordinates.
 //
-// Work per iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim. Memory: 4 (groups +
-// 1) bytes per point from the first pass with bounds, at most the larger of 8 and a quarter of the point's own bytes; d
-// + 20 bytes per point for the copy, or twice that if rows may have a second byte.
+// Work per iteration: n operations if all bounds hold, at most n k d multiply-adds; floors as in simd_large_dim.
+// Memory: 4 (groups + 1) bytes per point from the first pass with bounds, at most the larger of 8 and a quarter of the
+// point's own bytes; d + 20 bytes per point for the copy, or twice that if rows may have a second byte.
 // Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds; Y. Ding et al., "Yinyang k-means" (2015), for the
 // groups, which here are the panels of the filter.
 #include "kmeans/rungs/simd_bounds.hpp"
@@ -56,7 +57,8 @@
 #define GRADUS_KMEANS_SIMD_BOUNDS
 namespace gradus::kmeans_detail {
 
-constexpr float outwards = 1 + 0x1p-22F;  // covers the rounding of one addition and this multiplication
+// Covers the rounding of one addition and of the multiplication by this factor.
+constexpr float outwards = 1 + 0x1p-22F;
 constexpr float inwards = 1 - 0x1p-22F;
 
 // The points that the bounds leave undecided, and the bounds of their block.
@@ -64,16 +66,16 @@ template <class T>
 struct UndecidedPoints {
   const T* rows;  // first row of the block
   std::int64_t stride;
-  const std::int32_t* active;  // indices within the block
+  const std::int32_t* active;  // indices of these points within the block
   std::int64_t count;
   const double* distances;  // canonical squared distances to the points' centroids
-  std::int32_t* labels;     // labels of the block; on entry the old ones
+  std::int32_t* labels;     // labels of the block, on entry the previous ones
   float* upper;             // upper bounds of the block
   float* lower;             // lower bounds of the block
   std::int64_t groups;
   std::int64_t group_clusters;
   std::int32_t* queues;
-  std::int64_t* searched;  // incremented by the number of (point, cluster) pairs searched
+  std::int64_t* searched;  // receives, by addition, the number of searched pairs of a point and a cluster
 };
 
 }  // namespace gradus::kmeans_detail
@@ -84,7 +86,8 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Moves the bounds of a block with the centroids. Returns the number of points left undecided.
+// Updates the bounds of a block after the centroids moved. Returns the number of points that the bounds leave
+// undecided.
 std::int64_t move_bounds_kernel(std::int64_t count, std::int64_t groups, const std::int32_t* labels,
                                 const float* cluster_drifts, const float* group_drifts, float* upper, float* lower,
                                 std::int32_t* undecided) {
@@ -128,7 +131,7 @@ std::int64_t move_bounds_kernel(std::int64_t count, std::int64_t groups, const s
   return found;
 }
 
-// Computes four canonical distances at a time, because each is a chain of dependent additions.
+// Computes four canonical distances at a time, because each distance is a chain of dependent additions.
 template <class T>
 void own_distances_kernel(const T* rows, std::int64_t stride, const std::int32_t* points, std::int64_t count,
                           const std::int32_t* labels, const T* centroids, std::int64_t dimensions, double* out) {
@@ -153,7 +156,7 @@ void own_distances_kernel(const T* rows, std::int64_t stride, const std::int32_t
         exact_distance(rows + points[index] * stride, centroids + labels[points[index]] * dimensions, dimensions);
 }
 
-// The best cluster of a point found so far.
+// The best cluster found so far for a point.
 struct Best {
   double distance;
   std::int32_t label;
@@ -176,7 +179,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
     quantize_points(filter, rows, count, scratch, points);
 
     Best best[sub_block];
-    std::int32_t limits[sub_block];  // scores above this limit belong to farther centroids, including all errors
+    std::int32_t limits[sub_block];  // scores above the limit belong to centroids that are farther, all errors included
     bool was_rechecked[sub_block];
     for (std::int64_t point = 0; point < count; ++point) {
       best[point] = {undecided.distances[first + point], undecided.labels[numbers[point]]};
@@ -233,7 +236,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
       const std::int32_t own = undecided.labels[number];
       rechecked += was_rechecked[point];
       if (best[point].label == own) continue;
-      // The old centroid is now one of the other centroids of its group.
+      // The old centroid is now one of the centroids that the group's lower bound must cover.
       float& bound = undecided.lower[number * undecided.groups + own / undecided.group_clusters];
       const float former = undecided.upper[number] * (1 - 0x1p-19F);
       if (former < bound) bound = former;
@@ -293,12 +296,12 @@ BoundGroups::BoundGroups(const Shape& shape) {
 
 namespace {
 
-/// Returns true if rows may have a second byte. The coordinates of shorter rows are cheap to read.
+/// Returns true if rows may have a second byte. For rows with few coordinates, reading the coordinates costs little.
 bool takes_rests(std::int64_t clusters, std::int64_t dimensions) {
   return clusters <= few_candidates && dimensions >= 64;
 }
 
-/// Returns true if searches use a copy in bytes.
+/// Returns true if searches use a copy of the points in bytes.
 template <class T>
 bool copies(const Problem<T>& problem) {
   return problem.may_copy && problem.max_iterations > 1 && problem.k() > 1 && bounds_copy_bytes(shape_of(problem)) > 0;
@@ -354,7 +357,7 @@ void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster) {
     core::honour_stop(problem_.stop, while_preparing);
     double squares = 0;
-    bool moves = false;  // also true if the squares underflow
+    bool moves = false;  // true for any movement, even if its square underflows
     for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
       moves = moves || centroids(cluster, dim) != centroids_(cluster, dim);
       const double moved =
@@ -387,7 +390,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
       count, groups_.count, labels, cluster_drifts_.data(), group_drifts_.data(), upper, lower, scratch.active.data());
   std::int64_t searched = undecided * own_distance_cost;
   if (groups_.count == 1) {
-    searched_.fetch_add(undecided * problem_.k(), std::memory_order_relaxed);  // a sum: no order needed
+    searched_.fetch_add(undecided * problem_.k(), std::memory_order_relaxed);  // relaxed: only the total is used
     return search_anew(rows, undecided, labels, upper, lower, scratch);
   }
   const FilterView<T> filter = filter_.view();
@@ -395,7 +398,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
   (rows, stride, scratch.active.data(), undecided, labels, filter.centroids, problem_.d(), scratch.distances.data());
   else HWY_DYNAMIC_DISPATCH(own_distances_f64)(rows, stride, scratch.active.data(), undecided, labels, filter.centroids,
                                                problem_.d(), scratch.distances.data());
-  // The tighter upper bounds leave fewer points.
+  // The recomputed upper bounds are tighter and decide more points.
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < undecided; ++index) {
     const std::int32_t point = scratch.active[static_cast<std::size_t>(index)];
@@ -426,14 +429,15 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
   else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
   else if (phase_ == Phase::bounds) {
     const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
-    // Measured: a pair costs this many times as much as in a full search, which has the 8-bit level.
+    // According to measurements, a searched pair costs this many times as much as in a full search, which uses 8-bit
+    // integers.
     if (static_cast<double>(searched) * (cheap_ ? 4.5 : 1.25) <= plain) return;
-    phase_ = Phase::plain;  // the centroids still move too much
+    phase_ = Phase::plain;  // the centroids still move too far for bounds
     start_below_ = changed / 4;
   }
 }
 
-// Searches the copy panel by panel. A point with a single candidate gets its label.
+// Searches the copy panel by panel. A point with a single candidate gets its label at once.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
@@ -474,7 +478,7 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
   return rechecked;
 }
 
-// Does the same for few clusters.
+// Searches the copy if there are few clusters.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
@@ -507,8 +511,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. With one group this costs little more than the distance to the
-// point's centroid, and it also gives new bounds.
+// Searches all clusters for the undecided points. With a single group, this costs little more than the distance to the
+// point's centroid and also yields new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

@@ -11,20 +11,20 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t group_step = 32;  ///< the number of clusters in the widest panel
+inline constexpr std::int64_t group_step = 32;  ///< number of clusters in the widest panel
 
-/// The largest number of clusters that is searched through a copy of the points in bytes.
+/// The largest number of clusters for which searches use a copy of the points in bytes.
 inline constexpr std::int64_t most_clusters_by_copy = 64;
 
-/// Returns the size of the copy in bytes, or 0 if there is none.
+/// Returns the size of the copy in bytes, or 0 if the variant makes no copy.
 std::uint64_t bounds_copy_bytes(const Shape& shape);
 
-/// The division of clusters into groups of whole panels: as many as fit in a quarter of the points' bytes, at least
-/// one.
+/// Divides the clusters into groups of whole panels. The number of groups is at least one, and otherwise such that the
+/// bounds fit in a quarter of the points' bytes.
 struct BoundGroups {
   explicit BoundGroups(const Shape& shape);
 
-  std::int64_t clusters = group_step;  ///< clusters per group
+  std::int64_t clusters = group_step;  ///< number of clusters per group
   std::int64_t count = 1;
 };
 
@@ -32,11 +32,11 @@ struct BoundGroups {
 struct BoundsScratch : FilterScratch {
   BoundsScratch(const Shape& shape, bool has_copy);
 
-  std::vector<std::int32_t> active;  ///< points of the block that the bounds leave undecided
+  std::vector<std::int32_t> active;  ///< indices in the block of the points that the bounds leave undecided
   std::vector<double> distances;     ///< canonical squared distances of these points to their centroids
-  std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block that need it
-  ByteScratch bytes;                 ///< scratch of searches through the copy
-  std::vector<float> row;            ///< a row while it is copied
+  std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block for which the group is searched
+  ByteScratch bytes;                 ///< scratch memory of searches of the copy
+  std::vector<float> row;            ///< buffer for a row while it is converted to bytes
 };
 
 template <class T>
@@ -54,15 +54,17 @@ class BoundsAssigner {
 
   std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
 
-  /// Decides, after a pass in which `changed` labels changed, if the next pass uses bounds. Labels do not depend on it.
+  /// Called after each pass with the number of changed labels. Decides whether the next pass uses bounds; the decision
+  /// does not affect the labels.
   void finished(std::int64_t changed);
 
   static std::uint64_t bytes(const Shape& shape, int threads);
 
  private:
-  enum class Phase { plain, first, bounds };  ///< `first`: a full search that computes bounds
+  enum class Phase { plain, first, bounds };  ///< `first`: a full search that also computes bounds
 
-  /// The cost of a canonical distance to the point's centroid, in clusters searched.
+  /// The cost of computing a canonical distance to a point's centroid, as the number of clusters that a search compares
+  /// in the same time.
   static constexpr std::int64_t own_distance_cost = 32;
 
   std::int64_t search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper, float* lower,
@@ -76,20 +78,20 @@ class BoundsAssigner {
   BoundGroups groups_;
   int threads_;
   IntegerFilter<T> filter_;
-  std::shared_ptr<ByteRows<T>> copy_;  ///< null if it does not pay
-  bool comes_copied_ = false;          ///< true if the choice of the initial centroids filled it completely
-  bool copied_ = false;                ///< true if the first pass has prepared it for searches
-  ByteTrials trials_;                  ///< the centroids, in the form the copy needs
+  std::shared_ptr<ByteRows<T>> copy_;  ///< byte copy of the points; null if it is not worthwhile
+  bool comes_copied_ = false;          ///< true if the choice of the initial centroids has filled copy_ completely
+  bool copied_ = false;                ///< true if the first pass has prepared copy_ for searches
+  ByteTrials trials_;                  ///< the centroids in the form that searches of the copy need
   std::vector<const T*> addresses_;    ///< addresses of the centroids
-  bool cheap_;                         ///< true if a plain pass is far cheaper than a pass with points in 16 bits
+  bool cheap_;                         ///< true if a plain pass is far cheaper than a pass that searches with 16 bits
   Matrix<T> centroids_;                ///< centroids of the previous pass
   Phase phase_ = Phase::plain;
   std::vector<float> cluster_drifts_;       ///< movement of each centroid, scaled, rounded up
   std::vector<float> group_drifts_;         ///< largest movement in each group
   Buffer<float> upper_;                     ///< n: upper bound of the distance to the point's centroid
   Buffer<float> lower_;                     ///< n x groups: lower bound of the distance to other centroids
-  std::int64_t start_below_;                ///< bounds are tried when a pass changes fewer labels
-  std::atomic<std::int64_t> searched_ = 0;  ///< pairs of point and cluster searched in this pass
+  std::int64_t start_below_;                ///< if a pass changes fewer labels, the next one tries bounds
+  std::atomic<std::int64_t> searched_ = 0;  ///< number of pairs of a point and a cluster that this pass has searched
 };
 
 }  // namespace gradus::kmeans_detail

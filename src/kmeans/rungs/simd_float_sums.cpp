@@ -2,7 +2,7 @@
 //
 // What changes from the rungs before: the search. A float filter across points (simd_small_dim.cpp) decides nearly all
 // labels, about ten times as fast as the loop over centroids and coordinates. The sums stay as in `openmp_reduce`: in
-// every iteration each thread adds each of its points to a private copy in double. They cannot be updated
+// every iteration each thread adds each of its points to a private copy in double. These sums cannot be updated
 // incrementally, because subtracting a moved point does not undo the rounding of earlier additions.
 //
 // The rung shows what exact sums cost or save: `simd_small_dim` is this variant with integer sums. The labels of an
@@ -39,7 +39,7 @@ class FloatSumsEngine {
     for (int part = 0; part < threads_; ++part) {
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // on the thread's pages
+        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // allocated on the thread's own pages
         worker->sums.clear();
         const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
         for (std::int64_t first = range.begin; first < range.end; first += block_points) {

@@ -6,19 +6,21 @@
 // across a border lists its few candidates. One index computation and one look-up replace k distances per point, for
 // any k.
 //
-// * Certainty. The index of a point is computed in the data's own arithmetic: v = x - origin, u = v * scale, nearest
-//   integer. Two roundings change u by at most 2^(1-p) of its value (p = 24 or 53 bits), which is less than
-//   cells * 2^(2-p). Each cell is enlarged by this slack before it is classified, so a point is always inside the cell
-//   of its index. The classification covers the rounding of the canonical distance, and never settles equal distances.
+// * Certainty. The index of a point is computed in the data's own arithmetic: v = x - origin, u = v * scale, and u is
+//   rounded to the nearest integer. Two roundings change u by at most 2^(1-p) of its value (p = 24 or 53 bits), which
+//   is less than cells * 2^(2-p). Each cell is enlarged by this slack before it is classified, so a point is always
+//   inside the cell of its index. The classification covers the rounding of the canonical distance, and never settles
+//   equal distances.
 // * Doubt. Points in cells with candidates are queued. The canonical chain in double compares only these candidates,
-//   and the lowest cluster wins ties. simd_small_dim does the same for its doubtful points, but after a float filter,
-//   which is not needed here.
-// * Grid size. Cells are as close to cubes as possible. Their number is what the number of points pays for and what
-//   fits in the L2 cache. A sample of the points detects outliers, which fall into the border cells; these extend
-//   outwards without limit. In three dimensions points often occupy a part of space only (the colours of a photograph).
-//   There a grid of up to 2^21 cells is tried first, and used if the occupied cells are at most one per 16 points: only
-//   occupied cells are classified, and their entries fit in the caches. If a sample shows that most points are in cells
-//   of many candidates, as with clusters much smaller than a cell, the pass uses the filter of simd_small_dim instead.
+//   and the lowest cluster wins ties. simd_small_dim treats its doubtful points in the same way but finds them by a
+//   float filter, which the grid replaces.
+// * Grid size. Cells are as close to cubes as possible. Their number grows with the number of points, up to the number
+//   that fits in the L2 cache. A sample of the points detects outliers, which fall into the outermost cells. These
+//   cells extend outwards without limit. In three dimensions points often occupy only a part of space, like the colours
+//   of a photograph. So a grid of up to 2^21 cells is tried first. It is used if there is at most one occupied cell per
+//   16 points, because only occupied cells are classified and their entries fit in the caches. If a sample shows that
+//   most points are in cells of many candidates, as with clusters much smaller than a cell, the pass uses the filter of
+//   simd_small_dim instead.
 //
 // Work per iteration: per point one index (five vector instructions per vector of coordinates), one look-up and one
 // comparison with the old label; and one read of the points, which is the bottleneck in two dimensions. The table costs
@@ -41,7 +43,8 @@
 #define GRADUS_KMEANS_SIMD_GRID
 namespace gradus::kmeans_detail {
 
-// Adding this constant to a number of a few thousands rounds it to an integer in the low bits of the sum.
+// Adding this constant to a number of at most a few thousands rounds the number to an integer in the low bits of the
+// sum.
 template <class T>
 inline constexpr T index_magic = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
 
@@ -60,13 +63,13 @@ struct GridBlock {
   std::int32_t* longer;
 };
 
-/// Counts of queued points.
+/// Numbers of queued points.
 struct Doubtful {
   std::int64_t pairs = 0;
   std::int64_t longer = 0;
 };
 
-// Returns the cell of one point by the computation that the vector code does in every lane.
+// Returns the cell of one point by the same operations as the vector code.
 template <class T, int D>
 inline std::int32_t cell_of(const CellIndex<T>& index, const T* point) {
   std::int32_t cell = 0;
@@ -89,7 +92,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Runs the canonical search for the queued points. On entry their labels hold the entries of their cells.
+// Runs the canonical search for the queued points. On entry, the label of a queued point holds the entry of its cell.
 template <class T, int D>
 void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std::int32_t* labels) {
   const T* const rows = block.rows;
@@ -105,7 +108,7 @@ void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std:
     }
     return sum;
   };
-  // Selects by mask, because a branch would be mispredicted half of the time.
+  // Selects by a mask, because a branch would be mispredicted half of the time.
   const auto select = [](bool second, std::int32_t a, std::int32_t b)
                           HWY_ATTR { return a ^ ((a ^ b) & -static_cast<std::int32_t>(second)); };
   double point[D];
@@ -153,7 +156,7 @@ HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) 
   for (int dim = 0; dim < D; ++dim) {
     auto at = (columns[dim] - hn::Set(lanes, index.origin[dim])) * hn::Set(lanes, index.scale[dim]);
     at = hn::Min(hn::Max(at, hn::Zero(lanes)), hn::Set(lanes, index.last[dim]));
-    // The low 32 bits of the constant are zero in double; in float they must be subtracted.
+    // In double, the low 32 bits of the constant are zero. In float, the constant's bits must be subtracted.
     auto number = hn::BitCast(bits, at + hn::Set(lanes, index_magic<T>));
     if constexpr (sizeof(T) == 4) number = number - hn::BitCast(bits, hn::Set(lanes, index_magic<T>));
     sum = sum + (dim == 0 ? number : hn::ShiftLeftSame(number, index.shift[dim]));
@@ -188,7 +191,8 @@ void find_cells(const GridBlock<T>& block) {
     block.cells[index] = cell_of<T, D>(block.index, block.rows + index * block.stride);
 }
 
-// Queues the points whose cells leave several candidates, without unpredictable branches. Labels hold cell entries.
+// Queues the points whose cells have several candidates, without unpredictable branches. On entry, labels hold cell
+// entries.
 template <class T>
 Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
   const hn::ScalableTag<std::int32_t> lanes;
@@ -210,7 +214,8 @@ Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
   }
   for (; index < block.count; ++index) {
     block.pairs[doubtful.pairs] = block.longer[doubtful.longer] = static_cast<std::int32_t>(index);
-    const bool pair = (labels[index] & CellTable::pair) != 0;  // set in mixed entries only
+    // The flag is only set in entries with several candidates.
+    const bool pair = (labels[index] & CellTable::pair) != 0;
     doubtful.pairs += pair;
     doubtful.longer += labels[index] < 0 && !pair;
   }
@@ -280,10 +285,10 @@ namespace {
 
 constexpr std::int64_t sample_rows = 4096;
 
-// Returns the binary logarithm of the number of cells. A border cell costs as much as some dozens of points, so there
-// is one cell per 64 points, or 32 cells per cluster if the points can pay for them, and no more than the L2 cache
-// holds. In one dimension two cells per cluster always pay, because the float filter is in doubt nearly everywhere
-// between many clusters.
+// Returns the binary logarithm of the number of cells. Classifying a border cell costs as much as some dozens of
+// points. So the grid has one cell per 64 points, or 32 cells per cluster if there are at least 16 points per cell, but
+// no more cells than the L2 cache holds. In one dimension two cells per cluster are always worthwhile, because between
+// many clusters the float filter is in doubt nearly everywhere.
 int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
   const int most = dimensions == 3 ? 18 : 17;
   std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
@@ -302,7 +307,7 @@ std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dim
   }
 }
 
-// The logarithm for the finest grid, used if the points occupy few of its cells.
+// The logarithm of the number of cells in the finest grid, which is used if the points occupy few of its cells.
 constexpr int finest_bits = 21;
 
 // Returns some evenly spaced points.
@@ -315,7 +320,8 @@ std::vector<const T*> sampled(const Problem<T>& problem) {
   return rows;
 }
 
-// Returns the range of a column that the grid divides: all of it, unless it far exceeds the range of nearly all points.
+// Returns the range of a column that the grid divides. This is the whole range, unless it far exceeds the range of
+// nearly all points.
 template <class T>
 std::pair<double, double> common_range(const std::vector<const T*>& rows, std::int64_t dim, double lowest,
                                        double highest) {
@@ -365,7 +371,8 @@ void GridAssigner<T>::lay_grid() {
     axis.origin = static_cast<double>(index_.origin[dim]);
     lengths.push_back(high - low);
   }
-  // In three dimensions a finer grid pays if the points occupy a part of space only, as the colours of a photograph do.
+  // In three dimensions a finer grid is worthwhile if the points occupy only a part of space, like the colours of a
+  // photograph.
   const int bits = bits_for(problem_.n(), d, problem_.k());
   std::vector<std::uint8_t> occupied;
   for (int finer = d == 3 ? finest_bits : bits; finer > bits; finer -= 2) {
@@ -380,10 +387,10 @@ void GridAssigner<T>::lay_grid() {
   for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
 }
 
-// Divides the box into 2^bits cells, as close to cubes as possible: sets the axes and the index.
+// Divides the box into 2^bits cells that are as close to cubes as possible. Sets the axes and the index.
 template <class T>
 void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits) {
-  std::vector<double> edges = lengths;  // edges of a cell
+  std::vector<double> edges = lengths;  // edge lengths of a cell
   for (CellAxis& axis : axes) axis.bits = 0;
   for (; bits > 0; --bits) {
     const auto longest = static_cast<std::size_t>(std::max_element(edges.begin(), edges.end()) - edges.begin());
@@ -395,7 +402,8 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   for (std::size_t dim = 0; dim < axes.size(); ++dim) {
     CellAxis& axis = axes[dim];
     const double last = std::ldexp(1.0, axis.bits) - 1;
-    // If the range is near the smallest numbers of T, T cannot hold the scale; then some cells stay empty.
+    // If the range is near the smallest numbers of T, the scale would exceed the range of T. It is limited, so some
+    // cells stay empty.
     constexpr double greatest = sizeof(T) == 4 ? 0x1p100 : 0x1p900;
     const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[dim]) : 1.0;
     index_.scale[dim] = static_cast<T>(scale);
@@ -407,7 +415,7 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   }
 }
 
-// Returns 1 for each cell of the current grid that has a point.
+// Returns, for each cell of the current grid, 1 if it contains a point, otherwise 0.
 template <class T>
 std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   std::vector<std::uint8_t> occupied(std::size_t{1} << bits);
@@ -426,7 +434,7 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
       if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(find_cells_f32)(block, problem_.d());
       else HWY_DYNAMIC_DISPATCH(find_cells_f64)(block, problem_.d());
       for (std::int64_t point = 0; point < block.count; ++point) {
-        // Threads may mark the same cell. A marked cell is not written again, which saves cache-line traffic.
+        // Several threads may mark the same cell. A marked cell is not written again, which saves cache-line traffic.
         const std::atomic_ref<std::uint8_t> mark(occupied[static_cast<std::size_t>(cells[point])]);
         if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
       }
@@ -435,7 +443,7 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   return occupied;
 }
 
-// Returns true if sampled points cost less with candidates than with the filter, in rough numbers of cycles.
+// Returns true if the sampled points cost less with the grid than with the filter. Costs are rough numbers of cycles.
 template <class T>
 bool GridAssigner<T>::grid_pays() const {
   double cycles = 0;

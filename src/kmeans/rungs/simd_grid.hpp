@@ -33,7 +33,7 @@ class GridAssigner {
     typename SmallDimAssigner<T>::Scratch& filter();
 
     std::int32_t cells[block_points];
-    std::int32_t pairs[block_points];  ///< points whose cell has two candidates
+    std::int32_t pairs[block_points];  ///< points whose cells have two candidates
     std::int32_t longer[block_points];
 
    private:

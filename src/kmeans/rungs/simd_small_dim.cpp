@@ -8,8 +8,9 @@
 //   removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
 // * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
 //   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
-//   score positive, so that its bits order like an integer. The low 4 bits then hold the centroid's index within a
-//   group of 16, and integer minimum and maximum find the best and the second-best score without blends.
+//   score positive, so that scores compare like the integers with the same bits. The low 4 bits then hold the
+//   centroid's index within a group of 16, and integer minimum and maximum find the best and the second-best score
+//   without blends.
 // * Certainty. The error of a score is at most E = A ((d + 4) 2^-24 + 2^-19), where A bounds the magnitude of the
 //   terms. No distance exceeds 4 A, so the error of the canonical chain, (d + 2) 2^-53 of a distance, is far below E. A
 //   point is decided if its second-best score exceeds the best by more than 2 E. All other points are re-checked.
@@ -33,11 +34,13 @@
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
 namespace gradus::kmeans_detail {
 
-constexpr std::int64_t group_size = 16;     // centroids distinguished by the low bits of a score
-constexpr std::int64_t chunk_points = 256;  // points transposed at a time; their tile stays in the L1 cache
+constexpr std::int64_t group_size = 16;  // the low bits of a score distinguish this many centroids
+// Number of points that are transposed at a time; their tile stays in the L1 cache.
+constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and the inputs of the filter. Plain data for code compiled for other instruction sets.
+// A block, its box, and the inputs of the filter. Plain data, because code compiled for other instruction sets reads
+// it.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
@@ -66,7 +69,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Kernels exist for D columns. Above 8, D is rounded up and the extra columns are zero.
+// Kernels exist for D columns. If there are more than 8 columns, D is rounded up and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>
@@ -74,13 +77,13 @@ HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
   return D <= largest_exact ? D : block.dimensions;
 }
 
-// Finds the clusters that may be nearest to some point in the box, in ascending order. The margins cover the rounding
-// of these bounds and of the canonical distances.
+// Finds the clusters that may be nearest to some point in the box, in ascending order. Margins cover the rounding of
+// the distances to the box and of the canonical distances.
 template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // the least, over clusters, of the distance to the farthest corner
+  double least_reach = HUGE_VAL;  // the least distance of any cluster to the box's farthest corner
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
@@ -106,7 +109,7 @@ std::int64_t find_candidates(const SmallDimBlock<T>& block) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// Returns eight scaled coordinates of a row in float; coordinates outside `used` are zero.
+// Returns eight scaled coordinates of a row in float. Coordinates that the mask `used` excludes are zero.
 template <class T, class Used>
 HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* shift, T scale) {
   const hn::FixedTag<float, 8> eight;
@@ -129,7 +132,7 @@ HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used,
   }
 }
 
-// Returns the mask of the first `count` of eight elements, as eight_scaled() expects it.
+// Returns the mask of the first `count` of eight elements, in the form that eight_scaled() expects.
 template <class T>
 HWY_INLINE auto first_of_eight(std::int64_t count) {
 #if HWY_MAX_BYTES < 64
@@ -145,14 +148,15 @@ HWY_INLINE auto first_of_eight(std::int64_t count) {
     return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
 }
 
-// Transposes eight rows of eight and stores the columns tile_stride apart.
+// Transposes eight rows of eight elements and stores the columns at a distance of tile_stride elements.
 template <class V>
 HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
   const hn::FixedTag<float, 8> eight;
   const hn::FixedTag<double, 4> pairs;
   const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
   const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
-  // Each vector has columns 0 to 3 in its lower and 4 to 7 in its upper half, of points 0 to 3 (near) and 4 to 7 (far).
+  // Each vector holds columns 0 to 3 in its lower half and columns 4 to 7 in its upper half: `near` for points 0 to 3,
+  // and `far` for points 4 to 7.
   const auto store = [&](int column, auto near, auto far) HWY_ATTR {
     hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * tile_stride);
     hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * tile_stride);
@@ -168,7 +172,7 @@ HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
 }
 #endif
 
-// Fills the tile from long rows: transposes squares of eight by eight in registers. Columns past the last are zero.
+// Fills the tile from long rows by transposing squares of eight by eight elements in registers. Extra columns are zero.
 template <class T>
 void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
   T scaled_shift[16] = {};
@@ -205,7 +209,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
   [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto put = [&](int dim, std::int64_t index, auto values) {
-    // One rounding to T and one to float; multiplying by a power of two is exact.
+    // This rounds once to T and once to float; the product with a power of two is exact.
     const auto scaled =
         hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
     if constexpr (sizeof(T) == 4) hn::StoreU(scaled, lanes, block.tile + dim * tile_stride + index);
@@ -283,14 +287,14 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
 template <int D>
 struct ScoreScale {
   double middle[D] = {};
-  double offset = 0;  // B
+  double offset = 0;  // B in the explanation above
   double scale = 1;
-  float threshold = 0;  // 2 E
+  float threshold = 0;  // 2 E in the explanation above
 };
 
 template <class T, int D>
 ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
-  // A bounds every intermediate value of a score.
+  // A is an upper bound of all intermediate values of a score.
   ScoreScale<D> result;
   double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
@@ -315,10 +319,10 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
     const double bound = result.offset + 0.5 * squares + products;
     if (bound > magnitude) magnitude = bound;
   }
-  // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. Its
-  // exponent is limited so that T can hold it, and so that the underflow of the canonical chain, d 2^-1074, stays
-  // negligible next to the threshold's constant. With smaller data both the scores and the chain stay below that
-  // constant.
+  // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. The
+  // exponent of the scale is limited so that T can hold the scale, and so that the underflow of the canonical chain, d
+  // 2^-1074, stays negligible next to the constant in the threshold. For smaller data, both the scores and the chain
+  // stay below that constant.
   constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
@@ -329,7 +333,7 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
   return result;
 }
 
-// Writes minus the centroid and half its squared norm for each candidate, padded to whole groups.
+// For each candidate, writes the negated centroid and half its squared norm. The candidates are padded to whole groups.
 template <class T, int D>
 void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, std::int64_t groups,
                         const ScoreScale<D>& by) {
@@ -337,7 +341,7 @@ void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, 
   for (std::int64_t index = 0; index < groups * group_size; ++index) {
     float* row = block.coefficients + index * (D + 1);
     for (int dim = 0; dim < D; ++dim) row[dim] = 0;
-    if (index >= candidates) {  // unused entries of the last group never win
+    if (index >= candidates) {  // unused entries of the last group never have the least score
       row[D] = 1e30F;
       continue;
     }
@@ -352,8 +356,8 @@ void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, 
   }
 }
 
-// Finds the best and the second-best score among a group of candidates, for each of two vectors of points. The low bits
-// of the best score are its index in the group.
+// For each of two vectors of points, finds the best and the second-best score in a group of candidates. The low bits of
+// the best score are the candidate's index in the group.
 template <int D, class F, class V, class W>
 HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* point0, const V* point1, W& first0,
                             W& first1, W& next0, W& next1) {
@@ -382,7 +386,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
       }
       take(number, score0, score1);
     }
-  } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
+  } else {  // with four centroids at a time, eight independent chains hide the latency of the multiply-add
     for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
       hn::Vec<F> score0[4], score1[4];
 #pragma GCC unroll 4
@@ -405,7 +409,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Replaces indices of candidates by clusters. A complemented entry is already the cluster of a re-checked point.
+// Replaces indices of candidates by clusters. The entry of a re-checked point is already the complement of its cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -435,8 +439,8 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
   const auto worst = hn::Set(i, 0x7f7fffff);  // the largest float
   const auto least_gap = hn::Set(f, by.threshold);
-  // With this many candidates a block is too long between two polls of the stop request, after which labels are
-  // invalid.
+  // A block with more candidates takes long, so stop requests are polled while it is processed. After a request its
+  // labels are invalid.
   const bool looks = candidates * D > 16384;
   std::int64_t rechecked = 0;
 
@@ -533,10 +537,11 @@ HWY_EXPORT(assign_small_f64);
 
 namespace {
 
-// Returns the number of columns of the kernel for `dimensions`.
+// Returns the number of columns of the kernel for `dimensions` columns.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
-// Returns the number of rows of a tile: the transposition writes eight at a time.
+// Returns the number of rows of a tile, which is a multiple of eight because the transposition writes eight rows at a
+// time.
 std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
 
 std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }

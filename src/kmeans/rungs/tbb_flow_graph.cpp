@@ -5,11 +5,11 @@
 //
 //   start -> assign each chunk of the points -> add up the chunks' sums in pairs -> total
 //
-// The workers of oneTBB steal ready tasks. Two neighbouring chunks are added as soon as both are done, while other
-// chunks are still being assigned. A slow core takes fewer chunks, and there is no barrier. To make this work, there
-// are more chunks than threads. On quiet, equal cores a static schedule is already optimal, and the graph costs about a
-// microsecond per task; on busy or unequal cores the graph keeps all of them at work. Sums belong to a chunk, not to a
-// thread, and the tree of additions is fixed. So the result does not depend on which thread did what.
+// The workers of oneTBB steal ready tasks. The sums of two neighbouring chunks are added as soon as both are complete,
+// while other chunks are still being assigned. A slow core takes fewer chunks, and no thread waits at a barrier. This
+// requires more chunks than threads. On quiet, equal cores a static schedule is already optimal, and the graph costs
+// about a microsecond per task; on busy or unequal cores the graph keeps all of them at work. Sums belong to a chunk,
+// not to a thread, and the tree of additions is fixed. So the result does not depend on which thread runs which task.
 //
 // The graph covers one iteration. Lloyd's driver (lloyd.hpp) closes the loop, because stop requests, progress reports
 // and errors belong to the calling thread. The graph is built once and run in every iteration. It is stored as a list
@@ -49,19 +49,19 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// The maximum number of chunks, each with separate sums, per thread.
+// The maximum number of chunks per thread. Each chunk has separate sums.
 constexpr int chunks_per_thread = 4;
 
-constexpr std::int64_t least_points_per_chunk = 512;  // some microseconds of work even for small k d
+constexpr std::int64_t least_points_per_chunk = 512;  // a chunk of this size takes some microseconds even for small k d
 
-/// The tasks and the order among them. Task 0 is the start, on which all others depend.
+/// The tasks and the order among them. Task 0 is the start, and all other tasks depend on it.
 struct TaskGraph {
   struct Task {
     std::string name;
     std::function<void()> run;
   };
   std::vector<Task> tasks;
-  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< before, after
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< pairs of a task and a task that runs after it
 
   std::size_t add(std::string name, std::function<void()> run, std::initializer_list<std::size_t> after) {
     tasks.push_back({std::move(name), std::move(run)});
@@ -80,8 +80,8 @@ struct TaskGraph {
 };
 
 /// Binds the workers that enter an arena to CPUs, as PinnedTeam does for OpenMP's threads and the calling thread. The
-/// destructor unbinds them by thread id, because a worker may still be in the arena at that time, and a worker started
-/// in between has inherited the calling thread's binding.
+/// destructor unbinds workers by thread id, because a worker may still be in the arena when the destructor runs, and
+/// because a worker that started in the meantime has inherited the calling thread's binding.
 class PinningObserver : public tbb::task_scheduler_observer {
  public:
   PinningObserver(tbb::task_arena& arena, Pinning pinning)
@@ -111,26 +111,27 @@ class PinningObserver : public tbb::task_scheduler_observer {
   std::set<pid_t> workers_;
 };
 
-/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Its annotations show
-/// the thread sanitizer only the order that the edges promise, so a missing edge is reported as a race.
+/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Annotations show the
+/// thread sanitizer only the order that the edges guarantee, so the sanitizer reports a missing edge as a race.
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
-    if (threads > 1 && core::count_startable(threads) < threads)  // besides the driver's OpenMP threads
+    // The threads of oneTBB are additional to the driver's OpenMP threads.
+    if (threads > 1 && core::count_startable(threads) < threads)
       throw Error("the system does not let this process start " + std::to_string(threads) +
                   " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
     if (threads > tbb::info::default_concurrency())
       allowance_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     observer_.emplace(arena_, execution.pinning);
     arena_.execute([&] {
-      graph_.emplace();  // in the arena: a graph's tasks run in the arena that constructed it
+      graph_.emplace();  // constructed in the arena, because tasks run in the arena that constructed their graph
       for (std::size_t task = 0; task < tasks.tasks.size(); ++task)
         nodes_.emplace_back(*graph_, [this, task](const tbb::flow::continue_msg&) { run_task(task); });
       for (const auto& [before, after] : tasks.edges) tbb::flow::make_edge(nodes_[before], nodes_[after]);
     });
   }
 
-  /// Runs every task once. If a task throws, the others are cancelled and run() rethrows the exception.
+  /// Runs every task once. If a task throws, the other tasks are cancelled and run() rethrows the exception.
   void run() {
     cpu::announce_done(this);
     arena_.execute([&] {
@@ -142,7 +143,7 @@ class FlowGraph {
 
  private:
   void run_task(std::size_t task) {
-    cpu::announce_seen(this);  // every task follows the start of run() and all earlier work
+    cpu::announce_seen(this);  // start() and all earlier work come before every task
     for (const auto& [before, after] : tasks_.edges)
       if (after == task) cpu::announce_seen(&tasks_.tasks[before]);
     tasks_.tasks[task].run();
@@ -190,7 +191,7 @@ class Iteration {
   void make_tasks() {
     const int count = static_cast<int>(chunks_.size());
     const std::size_t start = tasks_.add("start", [] {}, {});
-    std::vector<std::size_t> ready(chunks_.size());  // the last task that wrote to each chunk's sums
+    std::vector<std::size_t> ready(chunks_.size());  // the last task that wrote to the sums of each chunk
     for (int chunk = 0; chunk < count; ++chunk) {
       const cpu::Range range = cpu::share(problem_.n(), chunk, count);
       ready[static_cast<std::size_t>(chunk)] =
@@ -231,7 +232,7 @@ class Iteration {
   const Problem<T>& problem_;
   std::deque<Chunk> chunks_;
   TaskGraph tasks_;
-  // Arguments of the current pass:
+  // Arguments of the current pass.
   MatrixView<const T> centroids_;
   std::int32_t* labels_ = nullptr;
   FloatSums<T>* total_ = nullptr;
