@@ -28,10 +28,8 @@ template <class T>
 struct JobState {
   int restart = 0;                      ///< number of the current fit; if all fits are done, the number of restarts
   std::optional<SeedingState> seeding;  ///< the first centroids, if the current fit is still choosing them
-  std::optional<FitState<T>>
-      fit;  ///< the state of the current fit after some iterations; empty, like `seeding`, before its start
-  std::optional<KMeansResult<T>>
-      best;  ///< the best of the earlier fits, without its labels and counts, which are computed again
+  std::optional<FitState<T>> fit;       ///< its state after some iterations; empty, like `seeding`, before its start
+  std::optional<KMeansResult<T>> best;  ///< the best earlier fit, without labels and counts, which are computed again
 };
 
 /// Returns the text that identifies the job: the lines of `call` (see call_text()) and hashes of the views.

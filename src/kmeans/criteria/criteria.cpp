@@ -228,8 +228,7 @@ double davies_bouldin(const Clusters& clusters, std::int64_t present, std::int64
 
 /// Returns `count` distinct rows of 0 to n - 1 in ascending order.
 std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, std::uint64_t seed) {
-  constexpr std::uint64_t stream =
-      0x53494C48;  // gives these draws other random numbers than all other draws of the seed
+  constexpr std::uint64_t stream = 0x53494C48;  // gives these draws separate random numbers
   const core::Philox random(seed, stream);
   // Draws the sample or its complement, whichever is smaller.
   const std::int64_t draws = std::min(count, n - count);

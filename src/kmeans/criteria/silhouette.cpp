@@ -124,9 +124,8 @@ class Measurement {
   std::int64_t tiles() const { return (points_.rows() + tile_points - 1) / tile_points; }
 
   struct Scratch {
-    std::vector<double> sums;  ///< clusters x tile_points
-    std::vector<const std::int32_t*>
-        rows;  ///< for each labeling: the rows of `sums`, beginning with the current other point
+    std::vector<double> sums;               ///< clusters x tile_points
+    std::vector<const std::int32_t*> rows;  ///< for each labeling: rows of `sums`, from the current other point on
   };
   Scratch scratch() const {
     return {std::vector<double>(static_cast<std::size_t>(clusters_ * tile_points)),
@@ -174,8 +173,7 @@ class Measurement {
   std::span<const Labeling> labelings_;
   std::int64_t clusters_;
   std::vector<std::vector<std::int64_t>> counts_;
-  std::vector<std::int32_t>
-      offsets_;  ///< for each labeling: the index of its first cluster among the clusters of all labelings
+  std::vector<std::int32_t> offsets_;  ///< for each labeling: the index of its first cluster among all clusters
   std::vector<std::vector<std::int32_t>> rows_;  ///< for each labeling: the row of `sums` for each point's label
 };
 

@@ -135,8 +135,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
   const bool has_bytes = largest >= nearest_zero;
-  const float rest_step =
-      has_bytes ? largest / 127 : 0x1p-80F;  // if the rest is too small for bytes, they are all 0 and any step is valid
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // without second bytes, any step is valid
   const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
   const auto rest_back = hn::Set(f, rest_step);
   auto rests = hn::Zero(f);
@@ -593,8 +592,7 @@ HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& tri
   // Uses two vectors of points if the registers can hold their sums, because more independent sums hide the latency of
   // a product.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
-  constexpr std::int64_t ahead =
-      4096;  // prefetch distance in bytes; prefetching a whole long panel would evict the current one
+  constexpr std::int64_t ahead = 4096;  // prefetch distance in bytes; a whole long panel would evict the current one
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.pairs + 2 * first * rows.quads;
@@ -833,8 +831,7 @@ template <class T>
 void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
   const std::int64_t stride = packed_stride(points_.columns());
-  auto* const packed =
-      reinterpret_cast<std::uint8_t*>(scratch + stride);  // the packed rows are stored after one row of floats
+  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // stored after one row of floats
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
     limits_[row] = std::numeric_limits<float>::infinity();

@@ -161,8 +161,7 @@ struct ByteScratch {
   std::vector<std::int32_t> products;
   std::vector<float> estimates;  ///< q.p; only for few candidates
   std::vector<float> bounds;
-  std::vector<std::uint32_t>
-      open;  ///< the points for which each candidate may still be the nearest; only for few candidates
+  std::vector<std::uint32_t> open;  ///< for few candidates: the points to which each candidate may be nearest
 
   void make(std::int64_t candidates) {
     undecided.resize(static_cast<std::size_t>(candidates));

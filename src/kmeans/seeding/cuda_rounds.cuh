@@ -126,9 +126,9 @@ class Walker {
     return memory;
   }
 
-  /// How near a row is to two new rows: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer row. The value
-  /// is compared with s_x^2 q_x.q_x minus the deciding square. The four roundings of both are of at most twice the sum
-  /// of the squared lengths, by 2^-24 each, so in total they are below 2^-21 of the sum.
+  /// The nearness of a row to two new rows: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer row. The
+  /// value is compared with s_x^2 q_x.q_x minus the deciding square. The four roundings of both are of at most twice
+  /// the sum of the squared lengths, by 2^-24 each, so in total they are below 2^-21 of the sum.
   struct Two {
     float first;
     float second;

@@ -51,8 +51,7 @@ struct TrialJob {
 
 namespace trials {
 
-constexpr int most_warps =
-    12;  ///< limit that leaves each thread enough registers, because spilled values would miss the cache
+constexpr int most_warps = 12;  ///< leaves each thread enough registers, because spilled values would miss the cache
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< limit of blocks in the grid; also the number of sums that are scanned at a time
 constexpr int remembered = 64;    ///< number of nearer pairs that a warp stores until the best trial is known
@@ -89,7 +88,7 @@ constexpr int most_by_pairs = 64;
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) {
   return Word{1} + static_cast<Word>(step / 2 % 2);
-}  // the mark 0 means: not yet written
+}  // 0 marks a missing word
 
 __device__ inline void publish(Word* place, Word word) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");

@@ -1,7 +1,7 @@
 // k-means++ for few clusters: measures every distance. With few clusters, a trial is nearer than the current chosen row
 // to half of the points or more, and finding these points takes longer than computing all distances. Points are
 // processed in order, in blocks of 256. Vectors of points are compared with all trials of a step, and the gains are
-// summed while a block's distances are in cache. The results are the same integers as those of Cover and FilteredCover.
+// summed while a block's distances are in cache. Cover and FilteredCover give the same integers.
 //
 // With few columns, the distances to the chosen trial are computed twice, because reading the points takes less time
 // than writing distances. With more columns, the distances are stored.

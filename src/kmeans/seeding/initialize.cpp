@@ -234,8 +234,7 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      for (std::int64_t row = 0; row < rows.rows(); ++row)
-        is_new(rows.row(row));  // marks the rows as seen before the next rank searches
+      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the search on the next rank
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError(about("points") + "fewer different points of positive weight than clusters",

@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 enum class SeedingFilter { where_it_pays, never, always, dense };
 
 // Number of rounds of k-means||, and the expected number of rows per round as a multiple of k. Bahmani et al. found
-// that five rounds of 2k rows give seeds as good as those of k-means++.
+// that five rounds of 2k rows are as good as the seeds of k-means++.
 inline constexpr int oversampling_rounds = 5;
 inline constexpr std::uint64_t oversampling_factor = 2;
 

@@ -72,8 +72,7 @@ class Potential : public SeedingCover {
   }
 
  protected:
-  static constexpr std::int64_t rows_per_poll =
-      16 * RowSums::block_rows;  // number of rows between two polls of the stop token
+  static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;  // rows between two polls of the stop token
 
   /// `points` and `weights`: this rank's part of `rows`. The derived class must call begin(). The constructor and every
   /// function over all rows throw InterruptedError after a stop request.

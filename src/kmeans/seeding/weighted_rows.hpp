@@ -32,8 +32,7 @@ class WeightedRows {
 
   /// Returns true if all rows of positive weight have been drawn.
   bool is_exhausted() {
-    if (total() == 0)
-      rescale();  // the remaining weights may have been rounded to zero next to larger ones that are drawn now
+    if (total() == 0) rescale();  // weights may be rounded to zero next to larger ones
     return total() == 0;
   }
 
