@@ -133,9 +133,7 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
 
 /// Returns the bytes of shared memory for eight candidates. The layout [eight][chunk][lane], with 16 bytes each, is the
 /// order in which lanes multiply. Lane 4 g + t holds bytes of candidate g.
-__host__ __device__ constexpr int candidate_bytes(int chunks) {
-  return 8 * chunk_columns * chunks;
-}  // of eight candidates
+__host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }
 
 /// Copies a row to the place of candidate `number`. If `row` is negative, writes zeros. Called by a whole warp.
 __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t row, int number, uint4* candidates) {

@@ -84,11 +84,10 @@ struct Layout {
 /// If at least this many of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number. Its two highest bits are a mark of the step, which shows that the word has arrived.
+/// A published word holds a number. Its two highest bits are a mark of the step, which shows that the word has
+/// arrived. A mark of 0 means that the word has not been written yet.
 constexpr int mark_shift = 62;
-__device__ inline Word mark_of(int step) {
-  return Word{1} + static_cast<Word>(step / 2 % 2);
-}  // 0 marks a missing word
+__device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
 __device__ inline void publish(Word* place, Word word) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
