@@ -509,8 +509,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));
   std::filesystem::remove(this->file());
-  EXPECT_THROW(run<T>(with_limit(3, 2), {}, this->each_iteration(), nullptr, kill_at(5)),
-               Killed);  // in its second fit
+  // The job is killed in its second fit.
+  EXPECT_THROW(run<T>(with_limit(3, 2), {}, this->each_iteration(), nullptr, kill_at(5)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(4, 2)), "max_iterations=3 there"));
 }
 
