@@ -19,8 +19,8 @@ bool changes(const Event& event) { return event.call != Call::contains && event.
 bool wants_key(const Event& event) { return event.call == Call::insert ? !event.answer : event.answer; }
 
 /// Searches an order of the calls on one key that explains all answers. Calls are passed in the order in which they
-/// begin and end. Successful changes insert and erase the key alternately, so the state is determined by the set and
-/// the number of changes that have taken effect.
+/// begin and end. Successful changes insert and erase the key alternately, so the changes that have taken effect, and
+/// their number, determine the state.
 ///
 /// A change takes effect as late as possible: when it ends, or when another call ends whose answer the present state
 /// does not explain. This greedy choice finds an order if one exists, for two reasons. First, suppose that in another
