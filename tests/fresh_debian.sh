@@ -30,8 +30,8 @@ root=$FRESH_DEBIAN_ROOT
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- './dev demo' './dev test'
 
-# Takes only Debian 12's entries from the host's apt sources, without sources that the host may have added. shellcheck
-# disable=SC2016 # the fields are for apt to fill in
+# Takes only Debian 12's entries from the host's apt sources, without sources that the host may have added.
+# shellcheck disable=SC2016 # the fields are for apt to fill in
 sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
   grep -E ' bookworm(-updates|-security)? main$' | sort -u)
 mirror=$(printf '%s\n' "$sources" | awk '$3 == "bookworm" { print $2; exit }')

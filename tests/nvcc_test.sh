@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests a build with an unusable nvcc. AUTO builds for the CPU only and prints one line with the reason. ON fails with
-# the same reason. usage: nvcc_test.sh SOURCE-FOLDER C++-COMPILER
+# the same reason.
+# usage: nvcc_test.sh SOURCE-FOLDER C++-COMPILER
 set -eu
 source=$1
 compiler=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles the locks and the sets for 64-bit Arm and runs them in the qemu emulator. This shows only that they compile
-# and run, because the emulator keeps the stronger memory order of its host. usage: arm_test.sh SOURCE-FOLDER exit
-# status 77: skipped
+# and run, because the emulator keeps the stronger memory order of its host.
+# usage: arm_test.sh SOURCE-FOLDER          exit status 77: skipped
 set -eu
 source=$1
 for needed in aarch64-linux-gnu-g++ qemu-aarch64; do
