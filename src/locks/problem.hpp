@@ -90,7 +90,7 @@ struct Result {
   std::int64_t again = 0;     ///< number of hand-offs to the thread that released the lock
   std::int64_t near = 0;      ///< number of hand-offs within a NUMA node, including `again`
   Waits waits;
-  double seconds = 0;            ///< from the first section to the last
+  double seconds = 0;            ///< duration from the first section to the last
   double processor_seconds = 0;  ///< CPU time of all threads during that time
 
   std::int64_t sections() const {

@@ -41,7 +41,7 @@ struct Problem {
 
 /// The result of a job. Apart from the history, recording it hardly slows the operations.
 struct Outcome {
-  double seconds = 0;           ///< from the start of the first operation to the end of the last
+  double seconds = 0;           ///< duration from the start of the first operation to the end of the last
   std::int64_t operations = 0;  ///< number of calls made
   std::int64_t answered_yes = 0;
   std::int64_t added = 0;      ///< number of keys inserted minus keys erased

@@ -16,8 +16,8 @@
 //   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
 //   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88, far above the underflow
-//     losses of float products and of the squares in a chain of doubles (least_magnitude). A bound that is infinite or
-//     NaN decides nothing.
+//     losses of float products and of the squares in a chain of doubles (least_magnitude).
+// A bound that is infinite or NaN decides nothing.
 #pragma once
 
 #include <cuda_runtime.h>

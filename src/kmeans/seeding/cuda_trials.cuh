@@ -71,7 +71,7 @@ struct WarpRoom {
 /// Layout of a block's shared memory: warps, candidates, sums of all blocks.
 struct Layout {
   int eights;      ///< groups of eight trials
-  int candidates;  ///< in bytes
+  int candidates;  ///< bytes of all candidates
   int blocks;
 
   __host__ __device__ Layout(int chunks, int trials, int grid)

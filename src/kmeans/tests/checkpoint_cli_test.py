@@ -112,7 +112,7 @@ class Signals(FitCase):
         with zipfile.ZipFile(self.checkpoint) as archive:
             self.assertIsNone(archive.testzip())
             self.assertTrue({"job.npy", "progress.npy", "centroids.npy", "before.npy"} <= set(archive.namelist()))
-        # It is a table of centroids like any other.
+        # The array `centroids` can be used like any table of centroids.
         self.succeed("predict", self.checkpoint + ":centroids", self.points_file, "-o", self.path("labels.npy"))
         self.assertIsNone(job.poll())
         job.kill()

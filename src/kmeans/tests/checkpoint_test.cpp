@@ -504,7 +504,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     EXPECT_EQ(this->content(), before);
     return message;
   };
-  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // it ended
+  // The fit with the limit 9 has ended.
+  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));
   std::filesystem::remove(this->file());
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));

@@ -1147,7 +1147,7 @@ TEST(Refusal, no_points_or_no_columns) {
 }
 
 TEST(Refusal, more_rows_or_columns_than_are_counted) {
-  const float one = 1;  // never read
+  const float one = 1;  // the calls must not read it
   const auto expect_refused = [&](std::int64_t rows, std::int64_t columns, const std::string& reason) {
     const MatrixView<const float> vast(&one, rows, columns);
     const std::string message = error_of<InputError>([&] { kmeans(vast, KMeansOptions{}); });

@@ -42,7 +42,7 @@ class TableInput(Input):
         self.decimal = "," if self.separator in ";\t" and chance.random() < 0.4 else "."
         self.ending = ".tsv" if self.separator == "\t" and chance.random() < 0.5 else chance.choice([".csv", ".txt"])
         self.choose_header()
-        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # if some rows are left out
+        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # like a coordinate if rows are left out
         if chance.random() < 0.3 and not mistakable:
             for _ in range(chance.randint(1, 3)):
                 self.coordinates()[chance.randrange(count)].values[chance.randrange(rows)] = None

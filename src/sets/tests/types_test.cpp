@@ -108,7 +108,7 @@ TYPED_TEST(Types, AKeyNeedsNeitherCopyNorDefault) {
   EXPECT_FALSE(set.insert(OnlyMoved(3)));
   OnlyMoved again(2);
   EXPECT_FALSE(set.insert(std::move(again)));
-  EXPECT_NE(again.value, nullptr);  // it was found and not moved from: NOLINT(bugprone-use-after-move)
+  EXPECT_NE(again.value, nullptr);  // not moved from, because the set has the key: NOLINT(bugprone-use-after-move)
   EXPECT_TRUE(set.contains(OnlyMoved(1)));
   EXPECT_TRUE(set.erase(OnlyMoved(1)));
   int sum = 0;
