@@ -42,8 +42,8 @@ def progress_of(checkpoint):
 
 class RankKillCase(_ranks.KMeansCase):
     def make_works(self):
-        """Creates, for each kind of work, its arguments, the files of an uninterrupted job, and its seconds before and after all
-        ranks have opened their files.
+        """For each kind of work, makes its arguments and the files of an uninterrupted job. Measures the seconds until all
+        ranks have opened their files, and the seconds afterwards.
         """
         self.works = {}
         for work in WORKS:
