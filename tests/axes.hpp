@@ -1,4 +1,4 @@
-// Sets up measurements with the syntax of the command line.
+// Sets the axes of measurements from values in the syntax of the command line.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace gradus::tests {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-/// Throws UsageError if the problem has no such axis.
+/// Sets the given axes. Throws UsageError if the problem has no such axis.
 inline void set_axes(bench::Workloads& workloads, const Values& values) {
   const std::vector<bench::Axis> axes = workloads.axes();
   for (const auto& [name, text] : values) {

@@ -1,4 +1,5 @@
-// While other programs keep all CPUs busy, small jobs must not wait for threads that get no CPU. Runs alone.
+// Tests small jobs while other programs keep all CPUs busy. The jobs must not wait for threads that get no CPU. The
+// test runs alone.
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,7 +25,7 @@
 namespace gradus {
 namespace {
 
-/// One process per CPU that computes endlessly unless paused.
+/// Runs one process per CPU, which computes endlessly unless it is paused.
 class BusyProcesses {
  public:
   BusyProcesses() {
@@ -57,7 +58,7 @@ class BusyProcesses {
  private:
   void signal(int number) const {
     for (const pid_t child : children_) ::kill(child, number);
-    ::usleep(30'000);  // the load that the library has cached is at most 20 ms old
+    ::usleep(30'000);  // waits until the library reads the load again, which it caches for at most 20 ms
   }
   std::vector<pid_t> children_;
   bool running_ = false;
@@ -76,11 +77,11 @@ double median_seconds(const std::function<void()>& call) {
 
 using Call = std::function<void(const Execution&)>;
 
-/// The time of a call while other programs run, divided by another time.
+/// Ratios of times. The dividend is the time of a call while other programs run.
 struct Slowdown {
-  double of_quiet;             ///< the call's time without them
-  double of_one_thread;        ///< the time of one thread next to them
-  double of_one_quiet_thread;  ///< the time of one thread without them
+  double of_quiet;             ///< divided by the time of the same call while the other programs are paused
+  double of_one_thread;        ///< divided by the time on one thread while the other programs run
+  double of_one_quiet_thread;  ///< divided by the time on one thread while the other programs are paused
 };
 
 double median(std::array<double, 5> values) {
@@ -88,7 +89,7 @@ double median(std::array<double, 5> values) {
   return values[values.size() / 2];
 }
 
-/// Returns the medians of the three ratios over several rounds.
+/// Measures over several rounds and returns the median of each ratio.
 Slowdown slowdown(BusyProcesses& others, const Call& call) {
   const Execution chosen{.device = Device::cpu};
   const Execution one_thread{.device = Device::cpu, .threads = 1};
@@ -112,15 +113,17 @@ Slowdown slowdown(BusyProcesses& others, const Call& call) {
 
 constexpr double most_of_quiet = 3;
 constexpr double most_of_one_thread = 2;
-constexpr double most_of_one_quiet_thread = 2.5;  // another program on each CPU takes half of it
+constexpr double most_of_one_quiet_thread = 2.5;  // more than 2, because another program on each CPU takes half of it
 
-/// Returns true if the call got its share: a thread that runs longer than a time slice gets half of its CPU, no more.
+/// Returns true if the call got its share of the CPUs. A thread that runs longer than a time slice gets at most half of
+/// its CPU.
 bool is_share(const Slowdown& times) {
   return times.of_one_thread <= most_of_one_thread &&
          (times.of_quiet <= most_of_quiet || times.of_one_quiet_thread <= most_of_one_quiet_thread);
 }
 
-/// Returns the first of three measurements in which the call got its share, or the last: noise only slows calls down.
+/// Measures up to three times, until the call gets its share, and returns the last measurement. Noise can only slow
+/// calls down.
 Slowdown least_slowdown(BusyProcesses& others, const Call& call) {
   Slowdown times = slowdown(others, call);
   for (int more = 2; more > 0 && !is_share(times); --more) times = slowdown(others, call);
@@ -214,7 +217,7 @@ TEST(BusyProcessors, SlowNoSmallCallDownByMoreThanTheirShare) {
 
 TEST(BusyProcessors, AreNoticedByThisTest) {
   BusyProcesses others;
-  // A millisecond of work on one thread, and a wait as at a team's barriers.
+  // Makes a call with a millisecond of work on one thread. Otherwise the threads wait, as at the barriers of a team.
   const Slowdown times = least_slowdown(others, [&](const Execution& execution) {
     const auto start = core::Clock::now();
     while (core::seconds_since(start) < 1e-3) {

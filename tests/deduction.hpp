@@ -1,4 +1,4 @@
-// For tests of calls that deduce their element type: the same points as every kind of matrix, and malformed ranges.
+// For tests of calls that deduce their element type: the same points in every kind of matrix, and malformed ranges.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace gradus::tests {
 
-/// Returns true if Takes<Points>::value holds for exactly the types that are matrices of float or double.
+/// Returns true if Takes<Points>::value is true exactly for the types that are matrices of float or double.
 template <template <class> class Takes>
 constexpr bool takes_matrices() {
   constexpr bool views = Takes<Matrix<float>>::value && Takes<Matrix<double>>::value &&
@@ -56,7 +56,7 @@ class KindsOfMatrix {
     return rows;
   }
 
-  /// Calls check(points) with the same points as each kind of matrix.
+  /// Calls check(points) for each kind of matrix, always with the same points.
   template <class Check>
   static void each(const Check& check) {
     Rows rows = KindsOfMatrix::rows();
@@ -91,7 +91,7 @@ class KindsOfMatrix {
 #endif
   }
 
-  /// Expects that call(points) throws UsageError, without reading anything, for each of several malformed views.
+  /// Expects that call(points) throws UsageError for each of several malformed views, without reading their data.
   template <class Call>
   static void each_lie_is_refused(const Call& call) {
     using Row = std::array<float, 2>;

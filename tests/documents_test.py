@@ -22,13 +22,13 @@ def words(text):
 
 
 def without_tables(text):
-    """The text without generated tables and blocks of code."""
+    """Returns the text without generated tables and blocks of code."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"<!-- [^>]* -->\n\n(\|[^\n]*\n)+", "", text)
 
 
 def faults(readme, pages):
-    """One line for each limit that a document exceeds. `pages`: texts by name."""
+    """Returns one line for each limit that a document exceeds. `pages`: the documents' texts by name."""
     found = []
     lines = readme.count("\n")
     if not LINES[0] <= lines <= LINES[1]:
@@ -44,12 +44,12 @@ def faults(readme, pages):
     return found
 
 
-# Pages and files that the site adds: docs/site/hooks.py.
+# Pages and files that docs/site/hooks.py adds to the site.
 MADE_BY_THE_SITE = re.compile(r"docs/reference/(cli/[\w-]+\.md|cpp/index\.html)")
 
 
 def broken_links(root, name, text):
-    """One line for each link of a document to a file that is not in the repository."""
+    """Returns one line for each link of a document to a file that is not in the repository."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     found = []
     for link in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text):

@@ -19,7 +19,7 @@ import measure  # noqa: E402
 import prose  # noqa: E402
 import tables  # noqa: E402
 
-# A figure of speed in prose: 12 ms, 3.4×, 1.5 times as fast.
+# Matches a figure of speed in prose: 12 ms, 3.4×, 1.5 times as fast.
 FIGURE = re.compile(r"\d[\d,.]*\s?(×|ms\b|µs\b|ns\b|s\b|GB/s|GFLOP|TFLOP|times (as|faster|the))")
 GENERATED = re.compile(r"<!-- (ladder|summary) of .*?-->\n\n(\|[^\n]*\n)*", re.DOTALL)
 
@@ -196,9 +196,9 @@ class Measurements(unittest.TestCase):
                          ["gradus", "bench", "shortest-paths", "--threads", "1,16", "--json", "a.json", "--quiet"])
 
 
-# A link to a raw result: from the root of the repository, or in Markdown from a folder below it.
+# Matches a link to a raw result: relative to the root of the repository, or in Markdown relative to a folder below it.
 RAW_LINK = re.compile(r"docs/results/([\w.-]+\.(?:json|txt))|\]\((?:\.\./)*results/([\w.-]+\.(?:json|txt))\)")
-# Tests that make results, and raw results, whose command lines name files.
+# Files that may name raw results which do not exist: tests that make results, and raw results with their command lines.
 WITHOUT_LINKS = ("tests/figures_test.py", "tests/tables_test.py", "docs/results/", "docs/decisions/measurements/")
 
 
@@ -230,7 +230,7 @@ class Documents(unittest.TestCase):
             if not path.is_file() or name.startswith(WITHOUT_LINKS):
                 continue
             try:
-                text = GENERATED.sub("", path.read_text(encoding="utf-8"))  # the test `tables` covers those blocks
+                text = GENERATED.sub("", path.read_text(encoding="utf-8"))  # the test `tables` checks generated blocks
             except UnicodeDecodeError:
                 continue
             with self.subTest(file=name):

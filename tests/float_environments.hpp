@@ -1,4 +1,4 @@
-// Floating-point environments in which callers may leave their threads, and checks that loop over them.
+// Floating-point environments in which callers may leave their threads, and checks that run in each of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ inline constexpr EnvironmentRow float_environments[] = {
 #endif
 };
 
-/// Returns the control state of the calling thread, which a call must preserve.
+/// Returns the floating-point control state of the calling thread. A call must preserve it.
 inline std::string environment_state() {
 #if defined(__x86_64__)
   std::uint16_t word = 0;
@@ -56,7 +56,7 @@ inline std::string environment_state() {
 #endif
 }
 
-/// Sets the environment of the calling thread and its OpenMP team for the lifetime of the object.
+/// Sets the environment of the calling thread and its OpenMP team during the lifetime of the object.
 class InEnvironment {
  public:
   InEnvironment(const EnvironmentRow& row, int threads) : threads_(threads) { set(row.set); }
@@ -84,13 +84,14 @@ class InEnvironment {
   int threads_;
 };
 
-/// Expects that result(execution), the bytes of a public call's result, is the same in every environment, also if a
-/// progress callback leaves the thread in it, and that the threads keep their environments. Covers every variant of the
-/// problem that runs on the CPU, on one thread and, if it promises the same bits or is in `repeatable`, on several.
+/// Expects that a public call gives the same result in every environment, even if a progress callback changes the
+/// thread's environment, and that the threads keep their environments. result(execution) returns the bytes of the
+/// call's result. Tests every variant of the problem that runs on the CPU, on one thread. Variants that promise the
+/// same bits or are in `repeatable` are also tested on several threads.
 inline void expect_same_in_all_environments(std::string_view problem,
                                             const std::function<std::string(const Execution&)>& result,
                                             const std::set<std::string_view>& repeatable = {}) {
-  std::vector<VariantRow> rows(1);  // the library's choice
+  std::vector<VariantRow> rows(1);  // the first run lets the library choose
   rows[0].contract = "same bits";
   for (const VariantRow& row : variants(problem))
     if (row.backend != Backend::cuda && row.supported) rows.push_back(row);
@@ -108,7 +109,7 @@ inline void expect_same_in_all_environments(std::string_view problem,
         set_default_environment();
         EXPECT_TRUE(found == expected) << problem << " " << name << ", " << threads << " threads, " << row.name;
         EXPECT_EQ(after, before) << problem << " " << name << ", " << threads << " threads, " << row.name;
-        if (threads > 1) continue;  // a callback can change only the calling thread
+        if (threads > 1) continue;  // skips callbacks, which can change only the calling thread
         Execution told = execution;
         told.progress = [&](const Progress&) { row.set(); };
         const std::string beside_callbacks = result(told);
@@ -119,7 +120,7 @@ inline void expect_same_in_all_environments(std::string_view problem,
     }
 }
 
-/// Expects that the call, which throws, leaves the calling thread's environment unchanged.
+/// Expects that a call that throws leaves the calling thread's environment unchanged.
 inline void expect_environment_kept_on_error(const std::function<void()>& call) {
   for (const EnvironmentRow& row : float_environments) {
     const InEnvironment environment(row, 1);

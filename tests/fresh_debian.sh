@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-# Mounts are made in a separate mount namespace: they end with this process, and no other process sees them.
+# Uses a separate mount namespace. The mounts then end with this process, and no other process sees them.
 if [ -z "${FRESH_DEBIAN_ROOT:-}" ]; then
   [ "$(id -u)" = 0 ] || fail 'run this as root'
   for tool in debootstrap git unshare chroot; do command -v $tool >/dev/null || fail "$tool is needed"; done
@@ -30,7 +30,7 @@ root=$FRESH_DEBIAN_ROOT
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- './dev demo' './dev test'
 
-# Debian 12's own entries of the host's apt sources, without others that the host may have added.
+# Takes only Debian 12's entries from the host's apt sources, without sources that the host may have added.
 # shellcheck disable=SC2016 # the fields are for apt to fill in
 sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
   grep -E ' bookworm(-updates|-security)? main$' | sort -u)
@@ -45,7 +45,7 @@ debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
 rm -f "$root.log"
 chmod 755 "$root" # mktemp's mode 700 would let only root open any file
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
-# The host's access to its mirror: proxy, certificates, tolerance of old indices.
+# Copies the host's settings for its mirror: proxy, certificates, and tolerance of old indices.
 apt-config dump --format '%F "%v";%n' Acquire | grep -Ei '^Acquire::(http|https|check|retries)' \
   >"$root/etc/apt/apt.conf.d/90host" || :
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -53,7 +53,7 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 
-# The host's certificates, including a proxy's, in a file that no package installs.
+# Copies the host's certificates, including a proxy's certificate, to a file that belongs to no package.
 authorities=/etc/ssl/host-certificates.crt
 for host_authorities in "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" "${CURL_CA_BUNDLE:-}" "${SSL_CERT_FILE:-}" \
   /etc/ssl/certs/ca-certificates.crt; do

@@ -1,4 +1,5 @@
-// Shared parts of the rooms' tests: error messages, bitwise comparisons, table rows as parameters, skips without a GPU.
+// Shared parts of the rooms' tests: error messages, bitwise comparisons, rows of tables as parameters, and skipping
+// tests without a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,8 @@
 
 namespace gradus::tests {
 
-/// Returns the message of the E that `action` throws. The test fails if it throws nothing or another error.
+/// Calls `action` and returns the message of the E that it throws. The test fails if it throws nothing or another
+/// error.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -77,19 +79,20 @@ struct RowName {
 
 // Without a GPU
 
-/// Returns true if GRADUS_REQUIRE_GPU=1: this machine has a GPU, so no test may be skipped for lack of one.
+/// Returns true if GRADUS_REQUIRE_GPU=1. The machine then has a GPU, so no test may be skipped because there is none.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Skips the test, or fails it if a GPU is required. In SetUp this skips the body; a test body must return after it.
+/// Skips the test, or fails it if a GPU is required. Called in SetUp(), it skips the body of the test. Called in the
+/// body, the body must return afterwards.
 inline void skip_for_want_of_gpu(const std::string& reason) {
   if (gpu_is_required()) GTEST_FAIL() << "GRADUS_REQUIRE_GPU is set, but " << reason;
   GTEST_SKIP() << reason;
 }
 
-/// A test of a row, skipped if the row needs a GPU and there is none.
+/// A test of a row. It is skipped if the row needs a GPU and the machine has none.
 template <class Variant>
 class WithRow : public testing::TestWithParam<const Variant*> {
  protected:

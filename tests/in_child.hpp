@@ -1,4 +1,4 @@
-// Jobs in forked child processes.
+// Runs jobs in forked child processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace gradus::tests {
 
-/// Returns how `job` ended in a child: "" for success, the message of its UnsupportedError, or a description.
+/// Runs `job` in a forked child. Returns "" for success, the message of an UnsupportedError, or a description of how
+/// the child ended.
 inline std::string in_child(const std::function<bool()>& job) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -49,7 +50,7 @@ inline std::string in_child(const std::function<bool()>& job) {
   return WEXITSTATUS(status) == 4 ? message : "it failed: " + message;
 }
 
-/// Expects that the job fails in a forked child with a message that explains why.
+/// Expects that the job fails in a forked child, and that the message explains why.
 inline void expect_refused_in_child(const std::function<bool()>& job, const std::string& what) {
   const std::string message = in_child(job);
   EXPECT_NE(message.find("forked"), std::string::npos) << what << ": " << message;
@@ -57,9 +58,9 @@ inline void expect_refused_in_child(const std::function<bool()>& job, const std:
     EXPECT_NE(message.find(way_out), std::string::npos) << what << ": " << message;
 }
 
-/// Checks that forked children run jobs correctly or refuse them. is_right(threads, variant) runs a job; "" lets the
-/// library choose the variant. Call it before the process has run a job on several threads: until then a child can do
-/// everything, afterwards only jobs on one thread. `variants`: the variants that run on several threads.
+/// Checks that forked children run jobs correctly or refuse them. is_right(threads, variant) runs a job; with variant
+/// "" the library chooses. Call this before the process has run a job on several threads. Until then a child can run
+/// all jobs, afterwards only jobs on one thread. `variants`: the variants that run on several threads.
 inline void expect_children_without_threads(const std::function<bool(int, const std::string&)>& is_right,
                                             std::vector<std::string> variants) {
   EXPECT_TRUE(is_right(1, ""));
@@ -70,10 +71,10 @@ inline void expect_children_without_threads(const std::function<bool(int, const 
   for (const std::string& variant : variants) {
     EXPECT_TRUE(is_right(2, variant)) << variant;
     expect_refused_in_child([&] { return is_right(2, variant); }, variant);
-    // A job on one thread needs no lost threads. One thread is also a child's default.
+    // A job on one thread works, because it needs none of the lost threads. By default, a child uses one thread (0).
     for (const int threads : {0, 1}) EXPECT_EQ(in_child([&] { return is_right(threads, variant); }), "") << variant;
   }
-  // The same holds for a child of a child.
+  // A child of the child refuses the job, too.
   const auto in_grandchild = [&] { return in_child([&] { return is_right(2, ""); }); };
   EXPECT_EQ(in_child([&] { return in_grandchild().find("'spawn'") != std::string::npos; }), "");
   // The parent is not affected.

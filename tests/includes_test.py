@@ -15,10 +15,10 @@ import unittest
 # Top layer first. A folder of src/ that is not listed belongs to a problem.
 LAYERS = [["cli"], ["bench"], ["PROBLEM"], ["execution"], ["files", "ranks", "cuda", "cpu"], ["core"], ["gradus"]]
 LAYER_OF = {"tests": -1} | {folder: number for number, layer in enumerate(LAYERS) for folder in layer}
-# Folders that contain rooms.
+# Folders to which the paths in includes are relative.
 ROOTS = ["src", "include", "."]
 ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
-# Not in the standard library, but in every system with the function that the public header needs: getcpu().
+# Headers outside the standard library that a public header may include: sched.h is on every system that has getcpu().
 OF_SYSTEM = {"include/gradus/locks/policy.hpp": "sched.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
@@ -33,7 +33,7 @@ def is_test(path):
 
 
 def room_of(path):
-    """Returns the folder that a source belongs to: toy for src/toy/parts/bounds.hpp."""
+    """Returns the folder to which a source belongs, such as toy for src/toy/parts/bounds.hpp."""
     return path.parts[1] if path.parts[0] in ("src", "include") else path.parts[0]
 
 
@@ -51,7 +51,7 @@ def find(root, source, name):
 
 
 def circle(included, start):
-    """Returns a path of includes from a file back to itself, or None."""
+    """Returns a cycle of includes that begins and ends at the file, or None."""
     before = {start: None}
     waiting = [start]
     while waiting:
@@ -86,7 +86,7 @@ def complaints(root):
                 found.append(f'{source}: includes "{name}", which is no public header')
                 continue
             if target is None and "/" not in name:
-                continue  # generated: the list of problems
+                continue  # a generated file with the list of problems
             if target is not None:
                 included.setdefault(source, []).append(target)
             other = room_of(target) if target is not None else name.split("/")[0]
@@ -106,7 +106,7 @@ def complaints(root):
 
 
 class Planted(unittest.TestCase):
-    """Each forbidden include must be found, and nothing else."""
+    """Tests the check itself: it must find each forbidden include, and nothing else."""
 
     def complaints_about(self, files):
         good = {

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 
-# The compiler of the build, and g++ and clang++ if they are different.
+# Tests the given compiler, and also g++ and clang++ if they are different.
 compilers=$compiler
 for any in $(command -v g++ clang++); do
   [ "$(readlink -f "$any")" = "$(readlink -f "$(command -v "$compiler")")" ] || compilers="$compilers $any"
@@ -31,7 +31,7 @@ for consumer in "$source"/src/*/tests/consumer.cpp; do
 done
 
 step 'use it by find_package'
-# The package must be found by its prefix alone, also after the folder has been moved.
+# After the folder has been moved, its prefix must be enough to find the package.
 mv "$prefix" "$work/moved"
 prefix=$work/moved
 for any in $compilers; do
@@ -43,7 +43,7 @@ for any in $compilers; do
 done
 
 if [ -n "$(find "$prefix" -name 'gradusMpiTargets.cmake')" ] && command -v mpirun >/dev/null; then
-  # More processes than cores, also as root in a container.
+  # Allows more processes than cores, and root, as in a container.
   ranks() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
       OMPI_MCA_mpi_yield_when_idle=1 timeout 120 mpirun -n 3 "$@"

@@ -26,22 +26,23 @@ namespace gradus::tests {
 
 inline constexpr std::uint64_t ladder_seeds[] = {1};
 #ifdef GRADUS_SANITIZED
-// The release build runs all of them. Here each row runs every second case, and the next row runs the others.
+// This build is slow: each row runs every second case, and the next row runs the other cases. The release build runs
+// all cases.
 inline const std::vector<int> ladder_threads = {1, 3};
 inline constexpr std::size_t ladder_stride = 2;
 #else
-inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // may exceed the number of cores
+inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // more threads than the machine may have cores
 inline constexpr std::size_t ladder_stride = 1;
 #endif
 
 struct RowOutcome {
-  int ran = 0;                           ///< cases, per type and seed
-  std::size_t runs = 0;                  ///< runs; a case runs in several ways
-  std::string refusal;                   ///< why the row refused one of the other cases
-  std::vector<std::string> differences;  ///< where and how results differ
+  int ran = 0;                           ///< number of cases that ran, per type and seed
+  std::size_t runs = 0;                  ///< number of runs; a case runs in several ways
+  std::string refusal;                   ///< the reason for which the row refused one of the cases that did not run
+  std::vector<std::string> differences;  ///< descriptions of differing results
 };
 
-/// Returns a case, generated and prepared once for all rows of the table.
+/// Returns a case. It is generated and prepared once, and all rows of the table share it.
 template <class Trial, class T>
 const typename Trial::template PreparedCase<T>& prepared_case(const typename Trial::Case& one, std::uint64_t seed) {
   static std::map<std::pair<std::string, std::uint64_t>, typename Trial::template PreparedCase<T>> all;
@@ -61,7 +62,7 @@ void run_row_on(const typename Trial::Case& one, std::uint64_t seed, const typen
   }
   ++outcome.ran;
   for (const execution::Way& way : execution::ways_to_run(variant, ladder_threads)) {
-    // Every third run uses a non-default environment, because setting it for large teams is slow.
+    // Only every third run uses a non-default environment, because setting it for many threads is slow.
     const std::size_t turn = outcome.runs++;
     const EnvironmentRow& row =
         float_environments[turn % 3 != 0 ? 0 : 1 + turn / 3 % (std::size(float_environments) - 1)];
@@ -92,7 +93,7 @@ RowOutcome run_row(const typename Trial::Variant& variant, std::size_t first = 0
   return run_row_in<Trial>(typename Trial::Elements(), variant, first, stride);
 }
 
-/// Fails the test for every difference, and for a row that ran no case unless it needs a GPU that is missing.
+/// Fails the test for every difference. Also fails it if the row ran no case, unless the row needs a missing GPU.
 inline void judge(const core::VariantInfo& variant, const RowOutcome& outcome) {
   for (const std::string& difference : outcome.differences) ADD_FAILURE() << variant.name << ", " << difference;
   if (outcome.ran > 0) return;

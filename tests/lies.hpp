@@ -1,5 +1,5 @@
-// Malformed views, invalid enumerator values, and sizes that overflow: every public call must refuse them before it
-// reads anything. Otherwise each would be a crash or worse.
+// Malformed views, invalid enumerator values, and sizes that overflow. Every public call must refuse them before it
+// reads any data, because it could crash.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline MemoryPlace nowhere() {
 
 inline std::uintptr_t address_of(const void* data) { return std::bit_cast<std::uintptr_t>(data); }
 
-/// Returns a pointer that is never dereferenced.
+/// Returns an invalid pointer. It must never be dereferenced.
 template <class T>
 T* pointer_at(std::uintptr_t address) {
   return std::bit_cast<T*>(address);
@@ -61,7 +61,7 @@ struct Lie {
   std::string says;
 };
 
-/// Returns malformed views of 10 x 2; `data` holds that many elements.
+/// Returns malformed views of 10 x 2 points. `data` has 20 elements.
 template <class T>
 std::vector<Lie<T>> lies(T* data) {
   const auto odd = pointer_at<T>(address_of(data) + 1);
@@ -106,7 +106,7 @@ inline std::vector<Execution> impossible_executions() {
   return all;
 }
 
-/// Ten points in the plane, and the other arguments of a call.
+/// Ten points in the plane, and further arguments for calls.
 template <class T>
 class Views : public testing::Test {
  protected:

@@ -1,4 +1,4 @@
-// Descriptions of machines that need not exist, for tests of choose(), a pure function of shape and machine.
+// Descriptions of machines, which need not exist. Tests pass them to choose(), which depends only on shape and machine.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ inline execution::Machine machine_with_gpu() {
   return machine;
 }
 
-/// Returns the same machine, but querying its GPUs throws.
+/// Returns the same machine, except that querying its GPUs throws.
 inline execution::Machine machine_with_untouchable_gpus() {
   execution::Machine machine = machine_with_gpu();
   machine.gpus = execution::Gpus(+[]() -> std::vector<execution::Gpu> { throw Error("queried the GPUs"); });

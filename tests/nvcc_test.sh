@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests an unusable nvcc: AUTO builds for the CPU only and prints one line with the reason; ON fails with the same reason.
+# Tests a build with an unusable nvcc. AUTO builds for the CPU only and prints one line with the reason. ON fails with
+# the same reason.
 # usage: nvcc_test.sh SOURCE-FOLDER C++-COMPILER
 set -eu
 source=$1

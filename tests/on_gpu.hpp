@@ -26,8 +26,8 @@ class OnGpu : public testing::Test {
   }
 };
 
-/// A copy of host memory on GPU 0, `offset` elements after the start of an allocation. Elements that must not be read,
-/// before the rows and between them, are NaN.
+/// A copy of host memory on GPU 0. It begins `offset` elements after the start of an allocation. All elements that must
+/// not be read, before the rows and between them, are NaN.
 template <class T>
 class OnDevice {
  public:
@@ -54,7 +54,8 @@ class OnDevice {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// Host memory that reaches GPU 0 only after tens of milliseconds of work in a stream; until then it is NaN.
+/// A copy of host memory on GPU 0 that a stream makes after tens of milliseconds of other work. Until then the elements
+/// are NaN.
 template <class T>
 class LateOnDevice {
  public:
@@ -69,7 +70,7 @@ class LateOnDevice {
   }
 
   MatrixView<const T> view() const { return {memory_.data(), rows_, columns_, gpu_place}; }
-  /// Returns a request that names the stream.
+  /// Returns an execution request that names the stream.
   Execution execution() const {
     Execution execution;
     execution.stream = static_cast<cudaStream_t>(stream_);
@@ -82,7 +83,7 @@ class LateOnDevice {
   cuda::PinnedBuffer<T> staged_;
   cuda::DeviceBuffer<T> memory_;
   cuda::DeviceBuffer<char> elsewhere_;
-  cuda::Stream stream_;  ///< destroyed first
+  cuda::Stream stream_;  ///< destroyed first, because its destructor waits for its work
 };
 
 }  // namespace gradus::tests

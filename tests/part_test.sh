@@ -1,8 +1,9 @@
 #!/bin/sh
-# Uses Gradus as part of another project, by add_subdirectory and by FetchContent: only the library, from an archive with
-# only its sources, where no library that the tools need is found.
+# Uses Gradus as part of another project, by add_subdirectory and by FetchContent: only the library is built, from an
+# archive with only its sources, and the libraries that the tools need are hidden.
 # usage: part_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds and runs the programs, without optimisation, which takes minutes; otherwise only configures.
+# --build: also builds the programs without optimisation and runs them, which takes minutes. Without it, the test only
+# configures.
 set -eu
 source=$1
 compiler=$2
@@ -16,7 +17,7 @@ tar -C "$work" -czf "$work/gradus.tar.gz" gradus
 
 use() { # WAY FROM
   printf '\n== %s\n' "$1"
-  # Sets no build type, because that is the outer project's choice.
+  # Sets no build type, because the outer project chooses it.
   cmake -G Ninja -S "$source/tests/consumer" -B "$work/$1" -D CMAKE_CXX_COMPILER="$compiler" \
     -D GRADUS_BY="$1" -D GRADUS_FROM="$2" -D GRADUS_CUDA=OFF \
     -D CMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -D CMAKE_DISABLE_FIND_PACKAGE_fmt=ON \

@@ -29,7 +29,7 @@ LAYERS = {"python": 8, "cli": 7, "bench": 6, "PROBLEM": 5, "execution": 4, "rank
 
 
 class Tree:
-    """The sources below a folder, without tests, read once."""
+    """The sources below a folder, without tests. Each file is read once."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
@@ -207,8 +207,8 @@ def spellings(option):
 
 
 def files_naming(option):
-    """Returns a measure of the hand-written files that name an option, including tests and documents: the files to
-    change for a new option of its kind."""
+    """Returns a measure: the hand-written files that name an option, including tests and documents. A new option of the
+    same kind changes as many files."""
     def measure(tree):
         expression = spellings(option)
         found = []
@@ -229,8 +229,8 @@ def without_tables(text):
 
 
 def files_with(pattern):
-    """Returns a measure of the hand-written files that contain the pattern: the files to change for another thing of
-    its kind."""
+    """Returns a measure: the hand-written files that contain the pattern. Another thing of the same kind changes as many
+    files."""
     def measure(tree):
         expression = re.compile(pattern)
         found = []
@@ -260,7 +260,7 @@ def spelled_options(tree):
                       lambda one: [name for name in one.texts if name.parts[0] == "src" and "files" not in name.parts])(tree)
 
 
-# name: (limit, measure, aim)
+# For each ratchet: its name, limit, measure and aim.
 RATCHETS = {
     "units in the largest cycle": (0, largest_cycle, 0),
     "upward or sideways includes": (0, upward_includes, 0),
@@ -280,7 +280,7 @@ RATCHETS = {
 
 
 def complaint(name, limit, offenders):
-    """Returns a description of the deviation from the limit, or ""."""
+    """Compares the number of offenders with the limit. Returns a description of the deviation, or ""."""
     if len(offenders) > limit:
         return f"{name}: {len(offenders)}, and no more than {limit} are allowed:\n  " + "\n  ".join(offenders)
     if len(offenders) < limit:
@@ -289,7 +289,7 @@ def complaint(name, limit, offenders):
 
 
 class Planted(unittest.TestCase):
-    """Each measure must find its planted fault, and nothing in a tree without faults."""
+    """Tests the measures: each must find its planted fault, and nothing in a tree without faults."""
 
     GOOD = {
         "include/gradus/toy.hpp": "#include <string>\n",

@@ -16,7 +16,7 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Returns the rows of the table after each line `marker`, without its two header lines.
+/// Returns the rows of each table that follows a line `marker`, without the two header lines of the table.
 std::vector<std::vector<std::string>> tables_behind(const std::string& marker, const std::string& document) {
   std::vector<std::vector<std::string>> tables;
   std::istringstream lines(document);
@@ -31,7 +31,7 @@ std::vector<std::vector<std::string>> tables_behind(const std::string& marker, c
   return tables;
 }
 
-/// Checks the names of variants in tables that list some of them.
+/// Checks the variants' names in document tables that list only some variants.
 void find_drift_of_documents(const Room& room, std::vector<std::string>& found) {
   const std::regex any_name("`((sequential|openmp|tbb|simd|cuda)[a-z0-9_]*)`");
   for (const auto& [name, document] : room.documents)
@@ -57,7 +57,8 @@ std::map<std::string, std::string> files_of_variants(const Room& room) {
   return files;
 }
 
-/// Returns true if the file is named after the variant or a prefix of its name: skip_list.cpp contains skip_list_leak.
+/// Returns true if the file has the name of the variant or of a prefix. For example, skip_list.cpp contains
+/// skip_list_leak.
 bool is_named_after(const std::string& file, const std::string& variant) {
   return (variant + '_').starts_with(std::filesystem::path(file).stem().string() + '_');
 }

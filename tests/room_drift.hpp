@@ -8,17 +8,17 @@
 
 namespace gradus::tests {
 
-/// The input of the check, which tests can also fill with inconsistent rooms.
+/// The input of the check. Tests also fill it with inconsistent data.
 struct Room {
   std::string problem;
-  std::vector<std::string> table;                  ///< names of the variants in table order
+  std::vector<std::string> table;                  ///< names of the variants, in the order of the table
   std::map<std::string, std::string> first_lines;  ///< first line of every .cpp and .cu file, by file name
   /// README.md and pages of docs/reference, by name. A table after "<!-- variants of PROBLEM -->" must name existing
   /// variants.
   std::map<std::string, std::string> documents;
 };
 
-/// Reads the folder src/`problem`: everything but the table.
+/// Reads the folder src/`problem`. Leaves the table empty.
 Room read_room(const std::string& problem);
 
 template <class Rows>

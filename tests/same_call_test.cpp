@@ -1,4 +1,5 @@
-// Ranks that make different calls: no rank waits forever, and all receive an error that names the different calls.
+// Tests ranks that make different calls. No rank may wait forever, and all ranks must receive an error that names these
+// calls.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +21,7 @@ struct Call {
   std::function<void(const Execution&)> make;
 };
 
-/// Adds all calls that support ranks, for one element type.
+/// Adds all calls that ranks can make together, for one element type.
 template <class T>
 void add_calls(const std::string& type, std::vector<Call>& calls) {
   static const Matrix<T> points = [] {
@@ -74,7 +75,7 @@ TEST(SameCall, EveryPairOfCallsEndsOnAllRanks) {
     }
 }
 
-// The error names the different calls, and no other error of either call.
+// The error names the different calls. Other errors of these calls are not reported.
 TEST(SameCall, IsToldBeforeAnythingElse) {
   const std::string told = tests::common_error<UsageError>(2, [](Communicator& communicator) {
     const Matrix<float> points(5, 2);

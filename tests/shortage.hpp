@@ -1,5 +1,5 @@
-// Runs a job repeatedly, granting one more allocation each time before one fails. Include it in one source file of a
-// program only: it replaces the program's operator new.
+// Runs a job repeatedly. Each time, one more allocation succeeds before one fails. Include this file in only one source
+// file of a program, because it replaces the program's operator new.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace gradus::tests {
 
-/// Number of allocations, by any thread, that succeed before one fails; negative: all succeed.
+/// The number of allocations that succeed before one fails, counted over all threads. If negative, all allocations
+/// succeed.
 inline std::atomic<std::int64_t> granted{-1};
 
 inline void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -28,10 +29,11 @@ inline void* allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-/// Expects that job() throws OutOfMemoryError whichever allocation fails, and succeeds once none does.
+/// Expects that job() throws OutOfMemoryError if an allocation fails, whichever it is, and that it succeeds if none
+/// fails.
 template <class Job>
 void fails_orderly(const Job& job, std::string_view what) {
-  job();  // fills caches that are filled only once
+  job();  // fills caches that need memory only once
   bool done = false;
   for (std::int64_t grants = 0; !done; ++grants) {
     granted.store(grants);
@@ -45,7 +47,7 @@ void fails_orderly(const Job& job, std::string_view what) {
       said = std::string("ended with ") + error.what();
     }
     granted.store(-1);
-    if (done) EXPECT_GT(grants, 10) << what;  // otherwise the program's operator new is not the one in use
+    if (done) EXPECT_GT(grants, 10) << what;  // if fewer, the program does not use this operator new
     else ASSERT_EQ(said, "") << what << ", allocation " << grants;
   }
 }

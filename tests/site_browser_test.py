@@ -13,7 +13,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "cli"))
 from browser import Browser  # noqa: E402
 
-# The least contrast of a text with the background behind it, with its text: of each element that holds text itself.
+# For each element that directly contains text: finds the least contrast between the text and its background, and
+# returns this text.
 WEAK = """(() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => {
@@ -55,7 +56,7 @@ class Site(unittest.TestCase):
         self.assertEqual(page.evaluate(WEAK), [], where)
 
     def test_each_page_narrow_and_wide_light_and_dark(self):
-        names = [path for path in sorted(self.root.rglob("*.html")) if path.name != "404.html"  # which a server shows
+        names = [path for path in sorted(self.root.rglob("*.html")) if path.name != "404.html"  # only a server shows this page
                  and not path.relative_to(self.root).as_posix().startswith(("reference/cpp/", "source/"))]
         self.assertGreater(len(names), 100)
         with Browser() as browser:

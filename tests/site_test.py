@@ -16,7 +16,7 @@ import unittest
 import urllib.parse
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src", "object": "data"}
-# The backgrounds of the schemes of Material: of a page and of code.
+# The background colours of pages and of code in the schemes of Material.
 BACKGROUNDS = {"default": ["#ffffff", "#f5f5f5"], "slate": ["#1e2129", "#272a35"]}
 
 
@@ -53,7 +53,7 @@ def is_elsewhere(url):
 
 
 def faults_of(name, page, pages, files):
-    """One line for each fault of a page. `pages`: all by name; `files`: the names of all files."""
+    """Returns one line for each fault of a page. `pages`: all pages by name. `files`: the names of all files."""
     found = [f"{name} loads {url}" for url in page.loaded if is_elsewhere(url)]
     found += [f"{name} shows {picture} without a text" for picture in page.without_text]
     if not page.language or not page.title.strip():
@@ -82,7 +82,7 @@ def contrast(one, other):
 
 
 def weak_colours(style):
-    """Each colour of text that the style sheet sets and that is hard to read in its scheme."""
+    """Returns the text colours of the style sheet that are hard to read in their scheme."""
     found = []
     for scheme, rules in re.findall(r'\[data-md-color-scheme="(\w+)"\] \{(.*?)\}', style, re.DOTALL):
         for name, colour in re.findall(r"(--md-(?:typeset-a|accent-fg|code-hl-\w+)-color|--md-accent-fg-color): (#[0-9a-f]{6})", rules):

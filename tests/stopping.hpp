@@ -1,4 +1,5 @@
-// Measures how soon a job responds to a stop request, in CPU time, so that a busy machine does not affect the result.
+// Measures how soon a job responds to a stop request. The measure is CPU time, because a busy machine affects wall
+// time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,16 +24,18 @@ inline double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Returns wall time in seconds, for a job on a GPU, which is not shared and for which the CPU only waits.
+/// Returns wall time in seconds. Used for jobs on a GPU, which other programs do not share and for which the CPU only
+/// waits.
 inline double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Limit in seconds per thread of the job.
+/// The limit of the response time, in seconds per thread of the job.
 inline constexpr double bound_of_a_thread = 0.5;
 
-/// Runs job(stop token) and requests a stop when the process has used `seconds` more, by which time it must be in the
-/// phase to test. The job must throw InterruptedError before `threads` threads have used half a second each.
+/// Runs job(stop token) and requests a stop after the process has used another `seconds` of time. By then the job must
+/// be in the phase to test. The job must throw InterruptedError before its `threads` threads have used half a second
+/// each.
 template <class Job>
 void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*clock)() = processor_seconds) {
   std::stop_source source;
@@ -62,7 +65,7 @@ void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*c
   EXPECT_LE(now - requested_at, bound_of_a_thread * threads) << "seconds since the request";
 }
 
-/// A matrix of zeros larger than memory: reading it costs no memory. The first rows can be written.
+/// A matrix of zeros that is larger than memory. Reading it needs no memory. Its first rows can be written.
 template <class T>
 class EndlessZeros {
  public:

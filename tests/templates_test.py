@@ -1,4 +1,4 @@
-"""Checks that ./dev new-variant writes a rung that compiles and is listed, in every room, and that ./dev new-problem
+"""Checks that in every room ./dev new-variant writes a rung that compiles and is listed, and that ./dev new-problem
 writes a room that compiles.
 
 usage: templates_test.py FOLDER COMPILER..."""

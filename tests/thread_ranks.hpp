@@ -1,5 +1,5 @@
-// Threads of this process as the ranks of a job, which replace MPI in tests, also under the thread sanitizer.
-// Mismatched calls, which would hang with MPI, throw an error.
+// Uses threads of this process as the ranks of a job. In tests they replace MPI, also under the thread sanitizer.
+// Mismatched calls throw an error, while MPI would hang.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,12 @@ class ThreadRanks {
   explicit ThreadRanks(int size) : calls_(static_cast<std::size_t>(size)) {}
 
   int size() const { return static_cast<int>(calls_.size()); }
-  int calls() const { return number_ / 2; }  ///< joint calls of the ranks
+  int calls() const { return number_ / 2; }  ///< number of calls that the ranks have made together
 
   /// Calls job(communicator) on one thread per rank. Returns the exception that each thread threw, or null.
   std::vector<std::exception_ptr> run(const std::function<void(Communicator&)>& job) {
-    // LLVM 14's OpenMP runtime crashes with Archer if several threads enter it before the first one has.
+    // With Archer, LLVM 14's OpenMP runtime crashes if several threads at once are the first to enter it. So this
+    // thread enters it before them.
 #pragma omp parallel num_threads(2)
     {}
     std::vector<std::exception_ptr> thrown(calls_.size());
@@ -106,7 +107,7 @@ class ThreadRanks {
       all_.meet(rank_, &call);
       std::vector<std::byte> made(result.size());
       make(made.data());
-      all_.meet(rank_, nullptr);  // from here on, no rank reads
+      all_.meet(rank_, nullptr);  // afterwards no rank reads the contributions, so `result` may be written
       std::copy(made.begin(), made.end(), result.begin());
     }
 
@@ -114,7 +115,7 @@ class ThreadRanks {
     int rank_;
   };
 
-  /// Waits for all ranks. `call`: this rank's contribution; null after all ranks have read the contributions.
+  /// Waits for all ranks. `call`: this rank's contribution, or null after this rank has read all contributions.
   void meet(int rank, const Call* call) {
     std::unique_lock lock(mutex_);
     if (ended_.empty()) ended_ = left_;
@@ -135,7 +136,7 @@ class ThreadRanks {
     if (!ended_.empty()) throw Error(ended_);
   }
 
-  /// Marks the rank as done. Calls that would need it then fail.
+  /// Marks the rank as finished. Later calls of other ranks fail.
   void leave(int rank) {
     const std::lock_guard lock(mutex_);
     left_ = "rank " + std::to_string(rank) + " has left";
@@ -154,11 +155,11 @@ class ThreadRanks {
   std::vector<Call> calls_;
   int arrived_ = 0;
   int number_ = 0;
-  std::string left_;   ///< set when a rank has finished
-  std::string ended_;  ///< why no further call can succeed
+  std::string left_;   ///< message about a rank that has finished; empty if there is none
+  std::string ended_;  ///< the reason for which no further call can succeed
 };
 
-/// Returns the message, the same on all ranks, of the error of class E that ends each rank.
+/// Expects that each rank throws an error of class E. Returns its message, which must be the same on all ranks.
 template <class E>
 std::string common_error(int size, const std::function<void(Communicator&)>& job) {
   ThreadRanks ranks(size);

@@ -1,4 +1,4 @@
-// The library's lists of problems and ladders.
+// Tests the library's lists of problems and ladders.
 #include "gradus/variants.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace gradus {
 namespace {
 
-/// Returns true if the row is another library.
+/// Returns true if the row runs another library.
 bool is_baseline(std::string_view problem, std::string_view name) {
   const std::vector<core::VariantInfo> rows = execution::find_ladder(problem).variants();
   return std::ranges::any_of(rows, [&](const core::VariantInfo& row) { return row.name == name && row.baseline; });
@@ -48,7 +48,7 @@ TEST(Variants, AVariantOfTheGpuIsSupportedWhereThereIsOne) {
   const std::string no_gpu = execution::why_no_gpu(execution::this_machine());
   for (const std::string_view problem : problems())
     for (const VariantRow& row : variants(problem)) {
-      if (is_baseline(problem, row.name)) continue;  // its library may be missing
+      if (is_baseline(problem, row.name)) continue;  // the other library may be missing
       if (row.backend != Backend::cuda) {
         EXPECT_TRUE(row.supported) << problem << ": " << row.name << ": " << row.reason;
       } else if (!no_gpu.empty()) {

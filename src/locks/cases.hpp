@@ -1,5 +1,5 @@
 // Cases that test every lock, used by locks_test, by `gradus verify`, and before any timing. A case is a way of
-// acquiring the lock. There is no single correct result; each result is checked for its invariants.
+// acquiring the lock. A case has many correct results, so the check of a result tests invariants.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ struct Case {
   std::function<Problem(std::uint64_t seed)> make;
 };
 
-/// Returns cases with at least a million critical sections per lock object, over the usual numbers of threads.
+/// Returns the cases. Over the usual numbers of threads, each lock object gets at least a million critical sections.
 const std::vector<Case>& cases();
 
-/// Returns the defect of a result, or "" if it keeps the promises of the variant.
+/// Returns a description of the defect if a result breaks a promise of the variant, otherwise "".
 std::string judge(const Problem& problem, const Result& result, const Variant& variant, int threads);
 
 class PreparedCase {
@@ -31,14 +31,14 @@ class PreparedCase {
   Shape shape() const { return problem_.shape(); }
   static bool truth() { return true; }
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case; returns the defect, or "".
+  /// Runs `variant` on the case. Returns a description of the defect, or "".
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
   Problem problem_;
 };
 
-/// The interface that loops over table and cases need.
+/// The interface for loops over the table and the cases.
 struct Trial : Room {
   using Variant = locks_detail::Variant;
   using Case = locks_detail::Case;

@@ -33,8 +33,8 @@ concept TimedLockable = Lockable<Lock> && requires(Lock lock, std::chrono::nanos
   { lock.try_lock_for(patience) } -> std::convertible_to<bool>;
 };
 
-/// The data that the lock guards. A failing lock must be detectable without undefined behaviour, so these are relaxed
-/// atomics, which compile like plain variables. One variable is plain, for the thread sanitizer.
+/// The data that the lock guards. The variables are relaxed atomics, which compile like plain variables, so that a
+/// failing lock causes no undefined behaviour. One variable is plain, for the thread sanitizer.
 struct alignas(lock_padding) Board {
   std::atomic<std::int64_t> entered{0};
   std::atomic<int> inside{-1};
@@ -47,7 +47,7 @@ inline std::uint64_t work(std::uint64_t value, std::int64_t steps) {
   return value;
 }
 
-/// The counters of one thread, private until the end.
+/// The counters of one thread. Other threads read them only after the end.
 struct alignas(lock_padding) Share {
   core::Clock::time_point begin;
   core::Clock::time_point end;
@@ -65,7 +65,7 @@ struct Contest {
   const Problem& problem;
   Lock lock{};
   Board board{};
-  Lock second{};  ///< for AcquireMode::two_locks
+  Lock second{};  ///< the second lock of AcquireMode::two_locks
   std::condition_variable_any turn{};
   std::vector<unsigned> node_of;  ///< NUMA node of each thread
   std::atomic<bool> stopped{false};
@@ -95,7 +95,7 @@ struct Contest {
   }
 };
 
-/// Runs section() under a lock object. Returns its result: true if the thread wants another section.
+/// Runs section() under a lock object and returns its result, which is true if the thread wants another section.
 template <class Lock>
 struct Guard {
   template <class Section>
@@ -163,7 +163,7 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
         break;
       }
       case AcquireMode::wait: {
-        // The thread whose turn it is enters and wakes the others.
+        // Only the thread whose turn it is enters. It then wakes the other threads.
         for (bool wants_more = true; wants_more;) {
           std::unique_lock guard(lock);
           contest.turn.wait(guard, [&] {
@@ -177,10 +177,11 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
       default: break;
     }
   }
-  *const_cast<volatile std::uint64_t*>(&own_value) = own_value;  // keeps the compiler from removing the work
+  // A volatile write: without it, the compiler would remove the unused work.
+  *const_cast<volatile std::uint64_t*>(&own_value) = own_value;
 }
 
-/// Returns the CPU time of the calling thread so far.
+/// Returns the CPU time that the calling thread has used.
 inline double processor_seconds() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -193,7 +194,7 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   const cpu::PinnedTeam team(threads, execution.pinning);
   Contest<Lock> contest(problem, threads);
   std::vector<Share> shares(static_cast<std::size_t>(threads));
-  // Threads, not tasks of a loop: all must exist, because they wait for each other.
+  // All threads must exist at the same time, because they wait for each other. A loop could run on fewer threads.
   bool are_all_there = true;
 #pragma omp parallel num_threads(threads)
   {
@@ -217,8 +218,8 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   if (!are_all_there) throw Error("the OpenMP runtime does not give " + std::to_string(threads) + " threads");
   Result result;
   core::honour_stop(problem.stop, "stopped while threads took turns under a lock");
-  // Measures from the start of the first thread to the first thread that finds all sections done. The other threads may
-  // find that late, because they wait for a CPU.
+  // Measures from the start of the first thread until the first thread finds all sections done. Other threads may
+  // notice the end late, because they wait for a CPU.
   auto begin = core::Clock::time_point::max();
   auto end = core::Clock::time_point::max();
   for (const Share& share : shares) {
@@ -238,7 +239,7 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   return result;
 }
 
-// For the rows of the variants.
+// Parts of the rows in the table of variants.
 
 inline constexpr core::Contract excludes_others{.kind = core::Contract::invariants, .of = "mutual exclusion"};
 

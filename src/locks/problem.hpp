@@ -17,9 +17,9 @@ enum class AcquireMode : std::uint8_t {
   lock,       ///< lock() and unlock()
   try_lock,   ///< try_lock() until it succeeds
   timed,      ///< try_lock_for() and try_lock_until() until they succeed
-  two_locks,  ///< two locks by std::scoped_lock; half of the threads name them in reverse order
-  delays,     ///< lock() and unlock(); the holder sometimes yields its CPU, inside the section and before it
-  wait        ///< std::condition_variable_any: threads take turns
+  two_locks,  ///< std::scoped_lock on two locks; half of the threads name the locks in reverse order
+  delays,     ///< lock() and unlock(); a thread sometimes yields its CPU before a section and inside it
+  wait        ///< std::condition_variable_any, by which threads take turns
 };
 
 struct Shape {
@@ -27,19 +27,19 @@ struct Shape {
   AcquireMode mode = AcquireMode::lock;
 };
 
-/// Threads enter critical sections under one lock again and again until the total is reached.
+/// Threads enter critical sections under one lock until they have entered `sections` of them in total.
 struct Problem {
-  std::int64_t sections = 0;  ///< critical sections of all threads together
-  std::int64_t critical = 0;  ///< steps of work in each section, on data that the lock guards
-  std::int64_t outside = 0;   ///< steps of work of a thread between two of its sections
+  std::int64_t sections = 0;  ///< number of critical sections of all threads together
+  std::int64_t critical = 0;  ///< number of steps of work in a section, on data that the lock guards
+  std::int64_t outside = 0;   ///< number of steps of work that a thread does between two sections
   AcquireMode mode = AcquireMode::lock;
-  bool times_waits = false;  ///< measures each wait, which takes as long as a short section
+  bool times_waits = false;  ///< measures each wait, although a measurement takes as long as a short section
   std::stop_token stop;
 
   Shape shape() const { return {.sections = sections, .mode = mode}; }
 };
 
-/// A histogram of waiting times with a resolution of one eighth.
+/// A histogram of waiting times. The width of a bucket is at most an eighth of the time.
 class Waits {
  public:
   void add(std::uint64_t nanoseconds) {
@@ -56,7 +56,8 @@ class Waits {
     return all;
   }
   std::uint64_t longest() const { return longest_; }
-  /// Returns the nanoseconds that the given share of waits did not exceed, up to an eighth too high; 0 without waits.
+  /// Returns the time in nanoseconds that the given share of the waits did not exceed. The time may be up to an eighth
+  /// too high. Returns 0 if there are no waits.
   std::uint64_t percentile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count()));
     std::uint64_t seen = 0;
@@ -66,7 +67,7 @@ class Waits {
   }
 
  private:
-  // Eight buckets per power of two; each of the first eight values has its own bucket.
+  // Each power of two has eight buckets. Each value below eight has a separate bucket.
   static std::size_t bucket(std::uint64_t value) {
     if (value < 8) return static_cast<std::size_t>(value);
     const int power = std::bit_width(value) - 4;
@@ -83,13 +84,13 @@ class Waits {
 };
 
 struct Result {
-  std::vector<std::int64_t> of_thread;  ///< critical sections of each thread
-  std::int64_t counted = 0;   ///< value of the guarded counter; equals the sum of of_thread if no update was lost
-  std::int64_t overlaps = 0;  ///< sections in which another thread was seen
-  std::int64_t again = 0;     ///< hand-offs to the thread that released the lock
-  std::int64_t near = 0;      ///< hand-offs within a NUMA node, including `again`
+  std::vector<std::int64_t> of_thread;  ///< for each thread: number of its critical sections
+  std::int64_t counted = 0;   ///< final value of the guarded counter; less than sections() if updates were lost
+  std::int64_t overlaps = 0;  ///< number of sections in which another thread was seen
+  std::int64_t again = 0;     ///< number of hand-offs to the thread that released the lock
+  std::int64_t near = 0;      ///< number of hand-offs within a NUMA node, including `again`
   Waits waits;
-  double seconds = 0;            ///< from the first section to the last
+  double seconds = 0;            ///< duration from the first section to the last
   double processor_seconds = 0;  ///< CPU time of all threads during that time
 
   std::int64_t sections() const {
@@ -97,8 +98,8 @@ struct Result {
     for (const std::int64_t one : of_thread) all += one;
     return all;
   }
-  /// Returns Jain's index of fairness, (sum of x)^2 / (n sum of x^2) for the threads' sections x: 1 if all threads have
-  /// the same number, 1/n if one thread has all.
+  /// Returns Jain's fairness index, (sum of x)^2 / (n sum of x^2), where x are the numbers of sections of the n
+  /// threads. The index is 1 if all threads have the same number, and 1/n if one thread has all sections.
   double jain() const {
     double sum = 0;
     double squares = 0;
@@ -123,7 +124,7 @@ struct Room {
   struct RowFacts {
     bool excludes = true;    ///< true if the lock excludes other threads
     bool in_order = false;   ///< true if threads are served in order of arrival
-    std::int64_t bytes = 0;  ///< size of a lock; 0: it is not an object
+    std::int64_t bytes = 0;  ///< size of a lock; 0 for a lock that is not an object
   };
 };
 using Variant = core::Variant<Room>;

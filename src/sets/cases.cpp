@@ -7,7 +7,7 @@ namespace gradus::sets_detail {
 
 namespace {
 
-// More than a million calls in all with the five numbers of threads of `gradus verify`.
+// With the five numbers of threads of `gradus verify`, all cases together make more than a million calls.
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t many = 4000;
 #else
@@ -32,7 +32,7 @@ std::string numbers(std::string_view what, std::int64_t is, std::int64_t should_
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       make_case("no_calls", 100, {100, 0, 0}, 0),
-      make_case("no_keys", 1, {100, 0, 0}, 10),  // half of one key is none
+      make_case("no_keys", 1, {100, 0, 0}, 10),  // the range has a single key, so the initial half of it is empty
       make_case("one_key", 1, {20, 40, 40}),
       make_case("two_keys", 2, {0, 50, 50}),
       make_case("eight_keys", 8, {20, 40, 40}),

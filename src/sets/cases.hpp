@@ -18,12 +18,12 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Returns the first defect of an outcome, or "". It checks that every call was made, a recorded history is
-/// linearizable, the keys and their sum are accounted for, a loop over the set visits each key once and in order, the
-/// size is correct, and all memory was returned.
+/// Returns a description of the first defect of an outcome, or "". Checks that every call was made, that a recorded
+/// history is linearizable, and that the keys, their sum and the size are correct. A loop over the set must have
+/// visited each key once and in order, and all memory must have been returned.
 std::string find_fault(const Problem& problem, const Outcome& outcome);
 
-/// A case in the form that loops over table and cases need. There is no single correct result.
+/// A case in the form that loops over the table and the cases need. A case has many correct results.
 template <class T>
 class PreparedCase {
  public:
@@ -41,7 +41,7 @@ class PreparedCase {
   Problem problem_;
 };
 
-/// The interface that loops over table and cases need.
+/// The interface for loops over the table and the cases.
 struct Trial : Room {
   using Variant = sets_detail::Variant;
   using Case = sets_detail::Case;

@@ -11,22 +11,24 @@ namespace gradus::sets_detail {
 
 namespace {
 
-/// Returns true for a successful change; other calls leave the set unchanged.
+/// Returns true if the call changed the set.
 bool changes(const Event& event) { return event.call != Call::contains && event.answer; }
 
-/// Returns true if the key must be in the set for the call to give its answer.
+/// Returns true if the call's answer requires that the key was in the set, and false if it requires that the key was
+/// absent.
 bool wants_key(const Event& event) { return event.call == Call::insert ? !event.answer : event.answer; }
 
-/// The calls on one key that are in progress, in an order that explains all answers so far, if one exists. Successful
-/// changes alternate between inserting and erasing the key. So the state is determined by the set of changes that have
-/// taken effect, and their number.
+/// Searches an order of the calls on one key that explains all answers. Calls are passed in the order in which they
+/// begin and end. Successful changes insert and erase the key alternately, so the changes that have taken effect, and
+/// their number, determine the state.
 ///
-/// A change takes effect as late as possible: when it ends, or when a call ends whose answer the present state does not
-/// explain. This greedy choice finds an order if one exists, for two reasons. First, an order in which a change takes
-/// effect earlier is only ahead in the same alternating sequence, so it reaches no state that this order does not
-/// reach: a call that finds its state there finds it here by its end. Second, among several possible next changes, all
-/// of the same kind, the one that ends first is chosen. If an order has another one there, the two can be exchanged,
-/// because both have begun and the chosen one is still before its end. So no alternatives need to be tried.
+/// A change takes effect as late as possible: when it ends, or when another call ends whose answer the present state
+/// does not explain. This greedy choice finds an order if one exists, for two reasons. First, suppose that in another
+/// order a change takes effect earlier. The changes alternate, so that order goes through the same states, only sooner.
+/// A call that finds its state there also finds it here before it ends. Second, if several changes could come next,
+/// they are all of the same kind, and the one that ends first is chosen. Suppose that another order has a different
+/// change in this place. The two changes can be exchanged, because both have begun and the chosen one has not ended. So
+/// no alternatives need to be tried.
 class OneKey {
  public:
   explicit OneKey(bool is_there) : is_there_(is_there) {}
@@ -36,10 +38,10 @@ class OneKey {
     else if (wants_key(event) != is_there_) unexplained(wants_key(event)).insert(&event);
   }
 
-  /// Returns false if no order explains the call.
+  /// Processes the end of a call. Returns false if no order explains the call.
   bool end(const Event& event) {
     if (!changes(event)) return !unexplained(wants_key(event)).contains(&event) || take_next();
-    if (!left(wants_key(event)).contains(&event)) return true;  // it has already taken effect
+    if (!left(wants_key(event)).contains(&event)) return true;  // the change has already taken effect
     if (wants_key(event) != is_there_ && !take_next()) return false;
     take(event);
     return true;
@@ -58,7 +60,8 @@ class OneKey {
   Calls& left(bool wants) { return left_[static_cast<std::size_t>(wants)]; }
   Calls& unexplained(bool wants) { return unexplained_[static_cast<std::size_t>(wants)]; }
 
-  /// Applies the change that ends first among those the state allows. Returns false if there is none.
+  /// Applies the change that ends first among the changes that the state allows. Returns false if there is no such
+  /// change.
   bool take_next() {
     if (left(is_there_).empty()) return false;
     take(**left(is_there_).begin());
@@ -71,12 +74,13 @@ class OneKey {
   }
 
   bool is_there_;
-  // By the state they require: changes without effect so far, and other calls that have not seen that state.
+  // Calls in progress, by the state that they require. left_: changes that have not taken effect. unexplained_: other
+  // calls during which this state has not occurred.
   std::array<Calls, 2> left_;
   std::array<Calls, 2> unexplained_;
 };
 
-/// Checks the calls on one key, sorted by their beginnings.
+/// Checks the calls on one key, which are sorted by their beginnings.
 std::string find_fault_of_key(std::span<const Event> calls, bool before, bool after) {
   std::vector<const Event*> by_end;
   for (const Event& event : calls) by_end.push_back(&event);

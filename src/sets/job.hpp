@@ -1,5 +1,5 @@
-// The job of every set: it is filled, then used by all threads at once, then checked. Only the middle part is timed,
-// without drawing keys or constructing the set.
+// The job of every set: the set is filled, then used by all threads at once, then checked. Only the use is timed. The
+// keys are drawn and the set is constructed before.
 #pragma once
 
 #include <omp.h>
@@ -23,10 +23,10 @@
 
 namespace gradus::sets_detail {
 
-/// Bytes that the calling thread has allocated through CountingAllocators, minus those it has freed.
+/// The number of bytes that the calling thread has allocated through CountingAllocators, minus the bytes it has freed.
 inline constinit thread_local std::int64_t bytes_taken = 0;
 
-/// std::allocator with a counter, which costs one addition.
+/// A std::allocator that counts bytes, which costs one addition per call.
 template <class T>
 struct CountingAllocator {
   using value_type = T;
@@ -46,14 +46,14 @@ struct CountingAllocator {
   friend bool operator==(CountingAllocator, CountingAllocator) { return true; }
 };
 
-/// A call to make; drawn before the clock starts.
+/// A call to make. All calls are drawn before the clock starts.
 struct PlannedCall {
   std::int32_t key;
   Call call;
 };
 
-/// Returns the keys [0, range) in random order. The first half is in the set initially. Random order makes neighbours
-/// in the set distant in memory, as in a set that has been used for a while.
+/// Returns the keys [0, range) in random order. The first half is in the set initially. Because of the random order,
+/// neighbours in the set are distant in memory, as in a set that has been used for a while.
 inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
   Keys keys(static_cast<std::size_t>(range));
   std::iota(keys.begin(), keys.end(), 0);
@@ -62,7 +62,7 @@ inline Keys shuffled_keys(std::int64_t range, std::uint64_t seed) {
   return keys;
 }
 
-/// One thread's part of the job.
+/// The part of the job that one thread does.
 template <class Set>
 class alignas(128) Worker {
  public:
@@ -164,8 +164,8 @@ class alignas(128) Worker {
   core::Clock::time_point end_;
 };
 
-/// Runs the whole job on a set of type Set, whose keys are std::int64_t and whose allocator is a CountingAllocator.
-/// `threads`: 0 means as many as `execution` says.
+/// Runs the whole job on a set of type Set. Its keys must be std::int64_t and its allocator a CountingAllocator.
+/// `threads`: the number of threads; 0 means the number in `execution`.
 template <class Set>
 Outcome run_job(const Problem& problem, const Execution& execution, std::vector<Phase>& phases, bool is_ordered,
                 int threads = 0) {
@@ -177,12 +177,12 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Keys keys = shuffled_keys(problem.range, problem.seed);
   std::vector<std::unique_ptr<Worker<Set>>> workers(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::int64_t> bytes{-bytes_taken};  // plus this thread's bytes once the set is constructed
+  std::atomic<std::int64_t> bytes{-bytes_taken};  // below, the bytes after the construction are added
   core::FirstFailure failure;
   auto set = std::make_unique<Set>();
   bytes.fetch_add(bytes_taken, std::memory_order_relaxed);
   const auto start = core::Clock::now();
-  // Barriers separate the parts of the job.
+  // Barriers separate filling and using the set.
 #pragma omp parallel num_threads(threads)
   {
     const int thread = omp_get_thread_num();

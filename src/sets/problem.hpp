@@ -14,45 +14,45 @@
 
 namespace gradus::sets_detail {
 
-/// Percentages of the kinds of calls; they add up to 100.
+/// The percentages of the kinds of calls. Their sum is 100.
 struct Mix {
   int contains = 0;
   int insert = 0;
   int erase = 0;
 };
 
-/// The sizes that determine which variants support the job.
+/// The size that determines which variants support the job.
 struct Shape {
-  std::int64_t range = 2048;  ///< number of different keys drawn
+  std::int64_t range = 2048;  ///< keys are drawn from [0, range)
 };
 
-/// A set of integers, initially half of [0, range), on which threads call operations with random keys.
+/// The job: a set of integers initially holds half of [0, range), and threads call operations with random keys.
 struct Problem {
   std::int64_t range = 2048;
-  std::int64_t operations = 0;  ///< of all threads together
-  double most_seconds = 0;      ///< time limit after which a thread makes no more calls; 0: none
+  std::int64_t operations = 0;  ///< number of operations of all threads together
+  double most_seconds = 0;      ///< time limit, after which threads make no more calls; 0: no limit
   Mix mix = {80, 10, 10};
   std::uint64_t seed = 1;
-  bool records = false;  ///< records the history, which slows calls down and orders them by a clock
+  bool records = false;  ///< records the history, which slows the calls down; a shared clock then orders them
   std::stop_token stop;
 
   Shape shape() const { return {.range = range}; }
 };
 
-/// The result of a job. Everything but the history costs the operations (almost) nothing.
+/// The result of a job. Apart from the history, recording it hardly slows the operations.
 struct Outcome {
-  double seconds = 0;           ///< from the start of the first operation to the end of the last
-  std::int64_t operations = 0;  ///< calls made
+  double seconds = 0;           ///< duration from the start of the first operation to the end of the last
+  std::int64_t operations = 0;  ///< number of calls made
   std::int64_t answered_yes = 0;
   std::int64_t added = 0;      ///< number of keys inserted minus keys erased
   std::int64_t added_sum = 0;  ///< sum of keys inserted minus sum of keys erased
   Keys before;
-  Keys after;               ///< in the order of a loop over the set
-  bool is_ordered = false;  ///< true if that loop promises ascending keys
+  Keys after;               ///< the keys in the order in which a loop visits them
+  bool is_ordered = false;  ///< true if loops over the set visit the keys in ascending order
   std::size_t size = 0;     ///< size() at the end
   std::vector<Event> history;
-  std::size_t peak_garbage_bytes = 0;  ///< removed nodes not yet freed, sampled now and then
-  std::int64_t leaked_bytes = 0;       ///< bytes not freed after the set was destroyed
+  std::size_t peak_garbage_bytes = 0;  ///< bytes of removed nodes that are not freed yet; the largest sample
+  std::int64_t leaked_bytes = 0;       ///< number of bytes not freed after the set was destroyed
 };
 
 /// The interface of this room for core/ladder.hpp.

@@ -1,4 +1,4 @@
-// Parts that the rows of concurrent sets share.
+// Parts that several rows of the table of concurrent sets use.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// Refuses large ranges, because operations on a list take a step for every second key.
+/// Refuses large ranges, because an operation on a list takes a step for every second key of the range.
 inline Support lists(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = 1 << 18;
   if (shape.range <= most) return Support::yes();
@@ -43,12 +43,12 @@ constexpr Variant list(std::string_view name, std::string_view summary, std::str
 
 // Defines the rows of a structure, one for each way of reclaiming removed nodes; `kind` is list or large:
 // * epoch: nodes are freed after all operations that were running have ended. This costs one atomic exchange per
-//   operation. A thread that stops inside an operation holds back all nodes that are removed afterwards.
+//   operation. If a thread stops inside an operation, no node that is removed afterwards is freed.
 // * hazard_pointers: a thread publishes the address of each node before it reads the node, which costs an atomic
-//   exchange per step. It restarts if it is on a removed node. In return, a stopped thread holds back at most four
-//   nodes.
-// * leak: nothing is freed before the set is destroyed, so a thread publishes nothing. The difference to the other rows
-//   is the price of reclamation.
+//   exchange per step. If the thread is on a removed node, it restarts. In return, a stopped thread keeps at most four
+//   nodes from being freed.
+// * leak: nothing is freed before the set is destroyed, so threads publish nothing. Compared with this row, the other
+//   rows show the price of reclamation.
 #define GRADUS_ROWS_OF_STRUCTURE(structure, kind, summary, change)                                               \
   extern constinit const Variant structure##_epoch_rung =                                                        \
       kind(#structure "_epoch", summary, change, structure<epoch>);                                              \

@@ -1,4 +1,4 @@
-// The ladder of concurrent sets, in the order in which the ideas build on each other.
+// The ladder of concurrent sets. Each idea builds on the ones before.
 #include <vector>
 
 #include "sets/problem.hpp"

@@ -1,4 +1,4 @@
-// All locks and all sets with several threads, in a program that needs no library: for an emulated machine.
+// Runs all locks and all sets with several threads on an emulated machine. The program needs no library.
 #include <gradus/locks.hpp>
 #include <gradus/sets.hpp>
 
@@ -65,7 +65,8 @@ void try_out_set(const char* name, const MakeKey& key_of) {
   constexpr int keys = 24;
   constexpr int calls = 1500;
   Set set;
-  std::vector<std::vector<int>> there(threads, std::vector<int>(keys));  // insertions minus erasures
+  // For each thread and key: insertions minus erasures.
+  std::vector<std::vector<int>> there(threads, std::vector<int>(keys));
   in_threads(threads, [&](int thread) {
     std::uint32_t random = 1U + static_cast<std::uint32_t>(thread);
     std::vector<int>& own = there[static_cast<std::size_t>(thread)];

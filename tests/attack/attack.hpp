@@ -23,7 +23,7 @@ struct AttackOptions {
   std::uint64_t seed = 1;
   std::uint64_t first = 0;  ///< number of the first case
   std::uint64_t cases = 1000;
-  std::string variant;  ///< the only variant to run; empty: all
+  std::string variant;  ///< name of the only variant to run; if empty, all variants run
   std::vector<int> threads = {1, 2, 3, 7};
   Device device = Device::cpu;
   bool shrink = false;
@@ -38,7 +38,8 @@ struct AttackReport {
   std::uint64_t faulty_cases = 0;
 };
 
-/// An answer, or the exit status of the error thrown instead (-1: an exception that is not a gradus::Error).
+/// The result of a call: an answer, or the exit status of the error that was thrown. The status is -1 for an exception
+/// that is not a gradus::Error.
 template <class Answer>
 struct Outcome {
   std::optional<Answer> answer;
@@ -92,7 +93,7 @@ std::string difference_of_one(const char* what, T is, T expected) {
   return same_bits(is, expected) ? "" : fmt::format("{}: {} instead of {}", what, is, expected);
 }
 
-/// Returns the first non-empty text. Each check is a function, called only if all earlier ones returned "".
+/// Calls the checks in order until one returns a non-empty text, and returns this text.
 template <class... Checks>
 std::string first_difference(const Checks&... checks) {
   std::string found;
@@ -103,22 +104,22 @@ std::string first_difference(const Checks&... checks) {
 struct Run {
   Execution execution;
   core::Contract contract;
-  std::string text;  ///< variant and threads, human-readable
+  std::string text;  ///< variant and threads, for reports
 };
 
-/// Adds the ways in which case `number` runs a variant: in every eighth case all of them, otherwise one thread (on a
-/// GPU the variant's default blocks) and one other way.
+/// Adds the ways in which case `number` runs a variant. Every eighth case runs all ways. All other cases run on one
+/// thread (on a GPU with the variant's default blocks) and in one other way.
 void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const AttackOptions& options,
               std::uint64_t number);
 
-/// Returns all runs of case `number` in a room for this shape.
+/// Returns all runs of case `number` of this shape, for the variants that support it.
 template <class Variant, class Shape>
 std::vector<Run> runs_of(core::Rows<Variant> variants, const Shape& shape, const AttackOptions& options,
                          std::uint64_t number) {
   std::vector<Run> runs;
   for (const Variant& variant : variants)
     if (variant.supports(shape, execution::this_machine())) add_runs(runs, variant, options, number);
-  if (options.variant.empty()) {  // also the library's choice
+  if (options.variant.empty()) {  // adds a run in which the library chooses the variant
     Run chosen;
     chosen.execution.device = options.device;
     chosen.execution.threads = 2;
@@ -136,9 +137,10 @@ class CaseReport {
     ++report_.cases;
   }
 
-  /// Records the result of a run; `wrong` describes the fault or is empty. Returns true for the first fault.
+  /// Records the result of a run. `wrong` describes the fault, or is empty. Returns true for the first fault of the
+  /// case.
   bool judge(const std::string& what, const std::string& wrong, const std::string& headline);
-  /// Prints the summary of the case, after its last run.
+  /// Prints the summary of the case. Call it after the last run.
   void finish() const;
 
  private:
@@ -151,7 +153,7 @@ class CaseReport {
   int faults_ = 0;
 };
 
-/// Returns `value` in full, so that it can be pasted as input.
+/// Returns `value` with all digits, so that it can be pasted as input.
 template <class T>
 std::string listing(const char* name, const std::vector<T>& values) {
   std::string text = fmt::format("  {} = [", name);
@@ -172,7 +174,8 @@ std::string listing(const char* name, const Rows<T>& rows) {
   return text + "]\n";
 }
 
-/// Simplifies a case while it still `fails`. `smaller`(case, n) makes the n-th simpler case; false: none is left.
+/// Simplifies a case that `fails` as long as it still fails. `smaller`(case, n) makes the case simpler in the n-th way,
+/// or returns false if there is no n-th way.
 template <class Case>
 Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
             const std::function<bool(const Case&)>& fails) {
@@ -184,14 +187,14 @@ Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
       if (!fails(candidate)) continue;
       made = std::move(candidate);
       found = true;
-      --step;  // repeats the same step
+      --step;  // tries the same step again
     }
     if (!found) break;
   }
   return made;
 }
 
-/// Removes the elements [begin, end) from every vector that is long enough.
+/// Removes the elements [begin, end) from each of the vectors that is long enough.
 template <class... Vectors>
 void remove_at(std::size_t begin, std::size_t end, Vectors&... vectors) {
   const auto remove = [&](auto& values) {

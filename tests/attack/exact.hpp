@@ -1,4 +1,5 @@
-// Exact arithmetic for the references: multiples of 2^-1074, the smallest double, as integers. Uses no library code.
+// Exact arithmetic for the references. Numbers are multiples of 2^-1074, the smallest double, and are stored as
+// integers. Uses no code of the library.
 #pragma once
 
 #include <gmpxx.h>
@@ -9,7 +10,8 @@
 
 namespace gradus::attack {
 
-/// An integer n from in_steps() stands for n 2^step_exponent, and a product of two for n 2^product_exponent.
+/// An integer n from in_steps() stands for n 2^step_exponent. A product of two such integers stands for n
+/// 2^product_exponent.
 inline constexpr long step_exponent = -1074;
 inline constexpr long product_exponent = 2 * step_exponent;
 
@@ -30,7 +32,8 @@ inline mpz_class in_steps(double value) {
   return shifted(mpz_class(std::ldexp(fraction, 53)), exponent - 53 - step_exponent);
 }
 
-/// Returns value / 2^drop, rounded to nearest, ties to even, for value >= 0. `more`: the true value is slightly larger.
+/// Returns value / 2^drop, rounded to nearest with ties to even, for value >= 0. `more`: true if the exact value is
+/// slightly larger than `value`.
 inline mpz_class round_away(const mpz_class& value, long drop, bool more) {
   if (drop <= 0) return shifted(value, -drop);
   const mpz_class kept = value >> static_cast<unsigned long>(drop);
@@ -40,14 +43,14 @@ inline mpz_class round_away(const mpz_class& value, long drop, bool more) {
   return up ? mpz_class(kept + 1) : kept;
 }
 
-/// Returns numerator / denominator * 2^exponent, rounded once to T: to nearest, ties to even, with subnormals and
-/// infinity as in IEEE 754; a negative value that rounds to zero becomes -0. Requires denominator > 0.
+/// Returns numerator / denominator * 2^exponent, rounded once to T, to nearest with ties to even. Subnormals and
+/// infinity follow IEEE 754. A negative value that rounds to zero becomes -0. Requires denominator > 0.
 template <class T>
 T round_quotient(const mpz_class& numerator, const mpz_class& denominator, long exponent) {
   constexpr long digits = std::numeric_limits<T>::digits;
   constexpr long least = std::numeric_limits<T>::min_exponent - digits;  // exponent of the smallest subnormal
   if (numerator == 0) return 0;
-  // Computes the quotient with at least two bits more than T holds, and whether it is exact.
+  // Computes the quotient with at least two more bits than T holds, and determines whether it is exact.
   const long more_bits = std::max(0L, digits + 2 + bit_length(denominator) - bit_length(numerator));
   const mpz_class scaled = shifted(abs(numerator), more_bits);
   const mpz_class quotient = scaled / denominator;
@@ -64,7 +67,7 @@ T round_once(const mpz_class& value, long exponent) {
   return round_quotient<T>(value, 1, exponent);
 }
 
-/// Returns value >= 0 rounded to 53 significant bits, ties to even, with unlimited exponent range.
+/// Returns `value` >= 0 rounded to 53 significant bits, with ties to even and an unlimited range of exponents.
 inline mpz_class round_to_53_bits(const mpz_class& value) {
   const long drop = std::max(0L, bit_length(value) - 53);
   return shifted(round_away(value, drop, false), drop);

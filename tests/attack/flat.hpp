@@ -1,4 +1,4 @@
-// Rows in one block of memory, with gaps between them that hold NaN and must not be read.
+// Rows in one block of memory. Between the rows are gaps that hold NaN and must not be read.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Compares every variant with references in exact arithmetic on awkward random cases; see README.md.
+// Compares every variant with references in exact arithmetic on difficult random cases; see README.md.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -70,7 +70,8 @@ bool report(std::string_view problem, const AttackOptions& options,
 }
 
 int run(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that the name of a case is printed before it can crash
+  // Flushes each line, so that the name of a case is printed before the case can crash.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   CLI::App app("Compares every variant with references in exact arithmetic on awkward random cases.");
   AttackOptions options;
   std::string problem = "all";
@@ -111,8 +112,8 @@ int run(int argc, char** argv) {
 }  // namespace gradus::attack
 
 int main(int argc, char** argv) {
-  // There are more threads than CPUs, and waiting threads must not take CPUs from working ones. The OpenMP runtime has
-  // already read its environment, so the program restarts itself.
+  // The test uses more threads than CPUs, so waiting threads must not take CPUs from working threads. The OpenMP
+  // runtime has already read its environment, so the program sets the variable and restarts itself.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     setenv("OMP_WAIT_POLICY", "passive", 1);
     execv("/proc/self/exe", argv);

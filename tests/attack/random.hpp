@@ -1,4 +1,4 @@
-// Random numbers and difficult columns of numbers. Everything is a function of (seed, number of the case).
+// Random numbers and difficult columns of numbers. All of them depend only on the seed and the number of the case.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace gradus::attack {
 
 class Random {
  public:
-  /// `stream` separates the cases of different problems.
+  /// `stream` makes the cases of different problems independent.
   Random(std::uint64_t seed, std::uint64_t number, std::uint64_t stream) : state_(seed * 0x9e3779b97f4a7c15 + stream) {
     state_ ^= next() + number * 0xd1342543de82ef95;
     next();
@@ -48,7 +48,7 @@ class Random {
 template <class T>
 using Rows = std::vector<std::vector<T>>;
 
-/// Returns `value` moved by `steps` units in the last place of T.
+/// Returns `value` moved by `steps` floating-point numbers of T.
 template <class T>
 T moved_by_steps(T value, std::int64_t steps) {
   const T to = steps < 0 ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
@@ -56,7 +56,7 @@ T moved_by_steps(T value, std::int64_t steps) {
   return value;
 }
 
-/// The largest decimal exponent of a problem's numbers, which leaves room for their squares and products.
+/// The largest decimal exponent of a problem's numbers. It leaves room for squares and products.
 template <class T>
 inline constexpr int large_exponent = sizeof(T) == 4 ? 30 : 150;
 
@@ -86,7 +86,7 @@ struct ColumnKind {
     const auto small = static_cast<double>(random.below(side));
     switch (kind) {
       case integers: return static_cast<T>(scale * (small - std::floor(static_cast<double>(side) / 2)));
-      case steps: {  // one-step lattice, most of it above the offset
+      case steps: {  // lattice with steps of one unit in the last place of the offset
         const T step = std::nextafter(offset, std::numeric_limits<T>::infinity()) - offset;
         return static_cast<T>(scale * (static_cast<double>(offset) + static_cast<double>(step) * small));
       }
@@ -94,7 +94,7 @@ struct ColumnKind {
       case spread: return static_cast<T>(scale * random.sign() * std::pow(10.0, random.uniform(-30, 0)));
       case powers:
         return static_cast<T>(scale * random.sign() * std::exp2(static_cast<double>(random.between(-20, 20))));
-      case pairs:  // adjacent values, so that means are ties
+      case pairs:  // neighbouring floating-point numbers, whose means are ties
         return moved_by_steps<T>(static_cast<T>(scale * random.pick<double>({1, 1.5, 2 - 0x1p-23})), random.below(3));
       case constant: return static_cast<T>(scale * static_cast<double>(offset));
       case halves:

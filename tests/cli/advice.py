@@ -18,7 +18,7 @@ import shlex
 
 from kit import gradus
 
-LISTS = ("--columns", "--drop-columns")  # a second piece of advice for these options extends the list
+LISTS = ("--columns", "--drop-columns")  # options whose list is extended by a second piece of advice
 FILLERS = {"and", "are", "is", "or", "says", "where"}
 
 
@@ -29,10 +29,10 @@ class Advice:
 
 
 def advice_in(message):
-    """Returns all options with a value, in the order of the message."""
+    """Returns all options with a value that the message recommends, in its order."""
     found = []
     for match in re.finditer(r"(--[a-z][a-z-]*) ((?:'[^']*'|\\'|[^\s'\\])+)", message):
-        (value,) = shlex.split(match[2].rstrip(",;.:)"))  # unquoted like in a shell
+        (value,) = shlex.split(match[2].rstrip(",;.:)"))  # removes quotes as a shell does
         if value not in FILLERS:
             found.append(Advice(match[1], value))
     return found
@@ -40,7 +40,7 @@ def advice_in(message):
 
 @dataclasses.dataclass
 class End:
-    """The result of the last call of the program."""
+    """The result of the last call of the program, and the calls before it."""
     status: int
     stdout: str
     stderr: str
@@ -49,7 +49,7 @@ class End:
 
 
 class Input:
-    """The knowledge about an input."""
+    """A test input, and what its user knows about it."""
 
     def fits(self, advice, options):
         """Returns True if the advice fits. `options`: the advice followed so far."""
@@ -75,7 +75,7 @@ def follow(case, known, *command, seed=0, rounds=3):
             return end
         advice = choice.choice(fitting)
         refused = re.search(f"{advice.option}: '([^']+)'", result.stderr)
-        if refused and advice.option in options:  # replaces an item of the list by the recommended one
+        if refused and advice.option in options:  # replaces the refused item of the list by the recommended one
             items = options[advice.option].split(",")
             options[advice.option] = ",".join(advice.value if item == refused[1] else item for item in items)
         elif advice.option in LISTS and advice.option in options:

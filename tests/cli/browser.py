@@ -20,7 +20,7 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="gradus_browser_")
         to_read, self.write_end = os.pipe()
         self.read_end, to_write = os.pipe()
-        # The browser reads from descriptor 3 and writes to 4.
+        # The browser reads commands from descriptor 3 and writes answers to descriptor 4.
         words = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
                  "--disable-background-networking", "--remote-debugging-pipe", "--user-data-dir=" + self.folder, "about:blank"]
         script = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_read, to_write)
@@ -93,7 +93,7 @@ class BrowserPage:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         if not javascript:
             self.call("Emulation.setScriptExecutionDisabled", value=True)
-        for script in scripts:  # they run before the page's scripts
+        for script in scripts:  # installs the scripts before the page's own scripts run
             self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
         browser.events.clear()
         self.call("Performance.enable", timeDomain="threadTicks")
@@ -101,7 +101,7 @@ class BrowserPage:
         self.wait_for("Page.loadEventFired")
 
     def processor_seconds(self):
-        """Returns the CPU time that the page has used. Unlike wall time, it is the same on a busy machine."""
+        """Returns the CPU time that the page has used. A busy machine affects it less than wall time."""
         metrics = {metric["name"]: metric["value"] for metric in self.call("Performance.getMetrics")["metrics"]}
         return metrics["TaskDuration"]
 
@@ -114,7 +114,7 @@ class BrowserPage:
             self.browser.events.append(self.browser.receive(deadline))
 
     def evaluate(self, expression):
-        """Returns the value of the expression; for a promise, the resolved value."""
+        """Returns the value of a JavaScript expression. If the value is a promise, returns the resolved value."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"])

@@ -1,4 +1,4 @@
-"""Tests of the commands that concern no problem, or every problem."""
+"""Tests of commands that apply to all problems or to none."""
 
 import csv
 import json
@@ -18,12 +18,12 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
 from mpirun import ENVIRONMENT, why_not
 
 
-# Makes the result files that the examples of this file's commands name.
+# The examples in the help of this file's commands name result files. This command makes such a file.
 MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
 
 
 def measured(case, name):
-    """Returns the path of a small result of bench."""
+    """Makes a small result of bench and returns its path."""
     case.succeed(*MEASUREMENT, "--json", case.path(name), "--quiet")
     return case.path(name)
 
@@ -90,7 +90,7 @@ class Usage(ProgramCase):
             other = gradus(*job, env={size: "3", rank: "2"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
             self.assertFalse(os.path.exists(self.path("result")))
-            listed = gradus("list", env={size: "3", rank: "0"})  # prints its refusal once, not three times
+            listed = gradus("list", env={size: "3", rank: "0"})  # one process prints the refusal once, not each of three
             self.assertEqual((listed.returncode, listed.stdout), (4, ""))
             self.assertIn("'gradus list' runs as one process only", listed.stderr)
             for words in (["list"], ["--version"]):
@@ -126,7 +126,7 @@ class Usage(ProgramCase):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(self.path("x.npy")))
-        # The same options with a shape to which they apply.
+        # The options are accepted with shapes that use them.
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
@@ -191,7 +191,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """The first file that a process opens would get the number of a closed stream."""
+        """With a closed stream, the first file that a process opens would get the stream's number."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -302,7 +302,7 @@ class Generate(Case):
         self.refused(1, "generate", "uniform", "-n", 3, "-o", "/proc/x.npy", says=["/proc/x.npy"])
 
     def test_more_than_the_disk_holds(self):
-        """The program refuses such a file, stating both sizes, before it writes anything."""
+        """The program refuses such a file before it writes anything, and its message states both sizes."""
         for name, size in [("huge.npy", "8000000000128 bytes (7.28 TiB)"), ("huge.csv", "TiB")]:
             self.refused(1, "generate", "uniform", "-n", 10**12, "-o", self.path(name),
                          says=[name, size, "are needed", "free"])
@@ -445,7 +445,7 @@ class Report(Case):
                       answer["groups"][0]["verified"], "%.6g" % (1e3 * answer["groups"][0]["rows"][1]["seconds"]["median"])):
             self.assertIn(words, page)
         self.assertLess(len(page), (2 << 20) + os.path.getsize(old))
-        # The page loads nothing from elsewhere. The library's comment may name its home page.
+        # The page loads nothing from other sites. Only a comment of the chart library may name its home page.
         self.assertEqual([link for link in re.findall(r"(?:src|href)=[\"']?([^\"' >]{0,20})", page) if not link.startswith("data:")], [])
         self.assertIn("default-src 'none'", page)
         self.assertEqual(page, self.again(old))
@@ -507,7 +507,7 @@ class Report(Case):
         for words in (experiment["title"], "Published, and here", "not decided here", "(100000, 10, 100000)"):
             self.assertIn(words, page)
         self.assertIn("Published, and here", self.again(self.path("result.json")))
-        # Claims and speed-ups are judged only at full size, so this test uses made-up figures.
+        # Claims and speed-ups are judged only at full size. This test therefore uses made-up figures.
         result = json.loads(content(self.path("result.json")))
         result["scale"] = 1
         result["experiment"]["name"] = "unpublished"
@@ -626,7 +626,7 @@ class Interrupt(InterruptCase):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_while_a_pipe_has_no_reader(self):
-        """The first signal ends a job that waits for a second one, for every command."""
+        """Tests every command with a job that waits for input: the first signal must end the job."""
         points = self.points()
         matrix = write_npy(self.path("matrix.npy"), "<f4", (2, 2), range(4))
         for number, command in ((signal.SIGINT, ["generate", "uniform", "-n", "10", "-o", "pipe.npy"]),
@@ -791,7 +791,7 @@ class Terminal(TerminalCase):
         plain = {"NO_COLOR": "1"}
         wide = self.on_terminal("list", "kmeans", env=plain).replace("\r", "")
         self.assertEqual(wide, self.succeed("list", "kmeans").stdout)
-        # At the boundary, a table folds if it is one column too wide for the terminal, and not if it just fits.
+        # A table folds if the terminal is one column too narrow, and does not fold if the table just fits.
         table = wide.split("\n\n")[1].splitlines()
         widest = max(len(line) for line in table if not line.startswith("["))
         whole = "variant "
@@ -803,7 +803,7 @@ class Terminal(TerminalCase):
             end = next(at for at in range(first, len(lines)) if not lines[at])
             table = [line for line in lines[first:end] if " not here: " not in line]
             self.assertLessEqual(max(map(len, table)), columns)
-            # Nothing is lost: the words are the same, preceded by their headings.
+            # The folded table has the same words, each preceded by its heading.
             told = " ".join(table).split()
             for variant in json.loads(self.succeed("list", "kmeans", "--json").stdout)[0]["variants"]:
                 self.assertIn(variant["name"], table)
@@ -815,7 +815,7 @@ class Examples(ProgramCase):
     """Runs every example in the documents and the help texts as it is, and compares what the documents show of its output."""
 
     SNIPPETS = load(os.path.join(os.path.dirname(DATA), "docs", "snippets.py"))
-    narrowed_done = set()  # runs once where several pages have it
+    narrowed_done = set()  # examples that take long run once, even if several pages have them
     narrowed = {}
     inputs = {"points.npy": "gradus generate blobs -n 1000 -d 3 -o points.npy"}
     inputs.update({"old.json": f"gradus {' '.join(MEASUREMENT)} --json old.json", "new.json": "cp old.json new.json"})
@@ -828,7 +828,7 @@ class Examples(ProgramCase):
         self.prepare(self.folder)
 
     def prepare(self, folder):
-        """Makes the folder one in which examples run."""
+        """Prepares the folder in which examples run."""
         self.work = folder
         os.makedirs(os.path.join(folder, "build"), exist_ok=True)
         for link in ("gradus", "build/gradus"):
@@ -844,7 +844,7 @@ class Examples(ProgramCase):
         return os.path.exists(os.path.join(self.work, name))
 
     def run_command(self, command, status=0):
-        """Runs a command, after those that make the inputs that it names; returns what it printed."""
+        """Runs a command and returns its output. Before, makes the inputs that the command names."""
         if command in self.narrowed:
             if command in self.narrowed_done:
                 return None
@@ -860,18 +860,18 @@ class Examples(ProgramCase):
     def run_all(self, commands, at_least):
         commands = list(dict.fromkeys(commands))
         self.assertGreaterEqual(len(commands), at_least, commands)
-        # Commands that make inputs come first, because other commands read these inputs.
+        # Commands that make inputs come first, because other commands read the inputs.
         for command in sorted(commands, key=lambda command: "gradus generate" not in command):
             self.run_command(command)
 
     def is_example(self, text):
-        """Returns True unless the text is a form with placeholders or just the name of a command in a sentence."""
+        """Returns True if the text can be run. It cannot if it contains placeholders or is just the name of a command."""
         words = text.split()
         form = any(word.strip("'\"(),").split(".")[0].isupper() or "[" in word or "|" in word[1:] or "..." in word or "…" in word for word in words)
         return len(words) > 2 and not form
 
     def spans(self, text):
-        """The commands in sentences."""
+        """Finds commands within sentences."""
         text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
         spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
         return [span for span in spans if span.startswith("gradus ") and self.is_example(span)]

@@ -22,7 +22,7 @@ import unittest
 import urllib.parse
 import zlib
 
-GRADUS = ""  # the program; DATA is the project's folder data/. run.py sets both
+GRADUS = ""  # path of the program; DATA is the folder data/ of the project; run.py sets both
 DATA = ""
 
 
@@ -73,7 +73,7 @@ def read_npy(path):
     assert (10 + length) % 64 == 0
     header = content[10 : 10 + length].decode("latin1")
     assert header.endswith("\n")
-    fields = eval(header, {"__builtins__": {}}, {"True": True, "False": False})  # a literal, written by our own program
+    fields = eval(header, {"__builtins__": {}}, {"True": True, "False": False})  # written by our own program
     assert fields["fortran_order"] is False
     count = 1
     for size in fields["shape"]:
@@ -227,8 +227,8 @@ class InterruptCase(Case):
 
     def used(self, job):
         with open(f"/proc/{job.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()  # skips the name, which may contain blanks
-        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
+            fields = stat.read().rpartition(")")[2].split()  # skips the name of the program, which may contain blanks
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # the fields utime and stime
 
     def wait_until_busy(self, job, seconds):
         """Waits until the job has used `seconds` more CPU time. On a busy machine, wall time says little about its
@@ -255,7 +255,7 @@ class InterruptCase(Case):
         when(job)
         used = self.used(job)
         job.send_signal(signal.SIGINT)
-        job.wait(timeout=120)  # before reading anything, which could unblock a job that waits for its reader
+        job.wait(timeout=120)  # the test must not read the output before, because reading could unblock the job
         _, stderr = job.communicate()
         self.assertEqual(job.returncode, 130, stderr)
         self.assertIn(b"stop", stderr)

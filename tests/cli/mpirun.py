@@ -9,7 +9,7 @@ import time
 
 from kit import GRADUS, Case, content
 
-# More processes than cores, also as root in a container.
+# Allows more processes than cores, and root, as in a container.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -32,7 +32,7 @@ class RanksCase(Case):
     """Jobs of one command."""
 
     COMMAND = ""
-    ENDING = ""  # ending of the names of its results
+    ENDING = ""  # file name ending of the command's results
 
     def setUp(self):
         if why_not():
@@ -55,7 +55,7 @@ class RanksCase(Case):
         return subprocess.CompletedProcess(job.args, job.returncode, stdout, stderr)
 
     def ranks_of(self, out):
-        """Returns the processes of the job that writes there, by rank."""
+        """Returns the processes of the job that writes to `out`, by rank."""
         found = {}
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -79,7 +79,7 @@ class RanksCase(Case):
         if others:
             words += [":", "-n", 2, GRADUS, self.COMMAND, *others, "-o", out]
         started = time.time()
-        # mpirun need not wait for ranks that have finished.
+        # lets mpirun end without waiting for ranks that have finished
         result = self.mpirun(ranks, *words, options=["--mca", "odls_base_sigkill_timeout", "0"], **more)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertLess(time.time() - started, 20)

@@ -38,7 +38,7 @@ class PageCase(Case):
         return page
 
     def draw(self, page):
-        """Scrolls to all charts, because they are drawn only when they are about to become visible."""
+        """Scrolls to all charts, because charts are drawn only shortly before they become visible."""
         page.evaluate("""(async () => {
             for (const figure of document.querySelectorAll('figure.chart')) {
               figure.scrollIntoView();
@@ -52,7 +52,7 @@ class PageCase(Case):
         self.assertEqual([address for address in page.requests if not address.startswith("data:")], ["file://" + path])
 
     def charts(self, page):
-        """Returns, for each chart, its data on the page and the marks that the library drew."""
+        """Returns the data of each chart and the marks that the chart library drew for them."""
         return page.evaluate("""[...document.querySelectorAll('figure.chart')].map((figure) => {
             const spec = JSON.parse(figure.querySelector('script').textContent);
             const canvas = figure.querySelector('canvas');
@@ -137,7 +137,7 @@ class Drawn(PageCase):
         self.assertTrue(all(page.evaluate(hidden)))
         page.click(*place["legend"])
         after = page.evaluate(f"new Promise((go) => setTimeout(() => go({hidden}), 300))")
-        self.assertEqual(after, [False, False] + [True] * (len(after) - 2))  # the line and its spread
+        self.assertEqual(after, [False, False] + [True] * (len(after) - 2))  # the first two marks are the line and its spread
         table = "document.getElementById('tested').closest('figure').querySelectorAll('tbody tr').length"
         self.assertEqual(page.evaluate(table), 0)
         page.evaluate("document.getElementById('tested').closest('figure').querySelector('summary').click()")
@@ -169,7 +169,7 @@ class Drawn(PageCase):
             self.assertEqual(len([chart for chart in charts if chart["title"].startswith("time by ranks: ")]), len(curves))
 
     def test_summaries(self):
-        """Checks one page with jobs of several problems."""
+        """Checks a page that shows jobs of several problems."""
         points = self.points()
         self.succeed("kmeans", points, "-k", "2..5", "-o", self.path("clusters"), "--quiet")
         self.succeed("pair-histogram", points, "--bin-width", "10", "--rdf", "--box", "1000,1000,1000", "-o", self.path("pairs.json"), "--quiet")
@@ -186,7 +186,7 @@ class Drawn(PageCase):
         self.assertEqual(inertia["spec"]["series"][0]["values"], [step["inertia"] for step in summary["history"]])
 
     def test_clusters(self):
-        """Points along a line through space have all of their variance in the first component."""
+        """All variance of points along a line is in the first principal component."""
         along = [(index * 37) % 101 for index in range(400)]
         points = write_npy(self.path("points.npy"), "<f8", (400, 3), [factor * value for value in along for factor in (2, -1, 2)])
         self.succeed("kmeans", points, "-k", 4, "-o", self.path("clusters"), "--report", self.path("page.html"), "--quiet")
@@ -240,7 +240,7 @@ class Drawn(PageCase):
         path = self.page(self.measured())
         page = self.browser.open(path, dark=True)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        charts = self.charts(page)  # including charts that are not scrolled into view
+        charts = self.charts(page)  # this includes charts that are not visible without scrolling
         self.check_marks(charts)
         self.assertEqual(page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
         page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -278,7 +278,7 @@ class Foreign(PageCase):
     def test_text_of_answers_never_becomes_markup(self):
         """Hostile names of files, columns, atoms and vertices on the page of each kind of job."""
         path, name = self.path("page.html"), HOSTILE.replace("/", ":")
-        word = "<img/src=x/onerror=alert(1)>"  # a single word
+        word = "<img/src=x/onerror=alert(1)>"  # has no blanks, so that it is a single word
         table = self.file(name + ".csv", HOSTILE + ",b\n1,2\n3,4\n5,7\n")
         atoms = self.file(name + ".xyz", f"3\n{HOSTILE}\n{word} 0 0 0\n{word} 1 0 0\nH 0 1 0\n")
         graph = self.file(name + ".tsv", f"{HOSTILE}\t<b>b</b>\t1\n<b>b</b>\tc\t2\n")
@@ -293,7 +293,7 @@ class Foreign(PageCase):
                 self.check_quiet(page, path)
                 charts = self.charts(page)
                 self.check_marks(charts)
-                # Also in tables that are created when they are opened.
+                # Also opens all tables, because they are created only when they are opened.
                 page.evaluate("""document.querySelectorAll('details:not([open]) > summary').forEach((one) => one.click()),
                                  new Promise((go) => setTimeout(go, 300))""")
                 self.assertEqual(page.evaluate("document.querySelectorAll('img[src=x], b').length"), 0)
@@ -317,11 +317,11 @@ class Foreign(PageCase):
         path = self.page(self.file("large.json", json.dumps(result)))
         self.assertLess(os.path.getsize(path), 2 << 20 | os.path.getsize(self.path("large.json")) + (2 << 20))
         page = self.browser.open(path)
-        page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")  # the chart becomes visible
+        page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")  # the chart is drawn
         self.assertGreater(page.evaluate("document.querySelectorAll('canvas').length"), 0)
         self.check_quiet(page, path)
         self.assertLess(page.processor_seconds(), 2)
-        # A long table is created when it is opened or printed, and also exists without JavaScript.
+        # A long table is created when it is opened or printed. Without JavaScript, the page contains it from the start.
         rows = "document.querySelectorAll('details.rows')[%d].querySelectorAll('tbody tr').length"
         self.assertEqual(page.evaluate(rows % 0), 0)
         page.evaluate("document.querySelector('details.rows summary').click(), new Promise((go) => setTimeout(go, 300))")

@@ -11,7 +11,7 @@ OF_TIME_AND_PLACE = {"seconds", "gflops", "command", "directory", "files"}
 
 
 def lasting(value):
-    """Returns the facts of a summary that do not depend on time and place."""
+    """Returns the parts of a summary that do not depend on time and place."""
     if isinstance(value, dict):
         return {name: lasting(one) for name, one in value.items() if name not in OF_TIME_AND_PLACE}
     return [lasting(one) for one in value] if isinstance(value, list) else value
@@ -27,14 +27,14 @@ class Repeated(Case):
                     yield command, list(map(str, words)), ending
 
     def result(self, path):
-        """Returns what a job wrote, without the summary and times."""
+        """Returns the files that a job wrote, without its summary and without times."""
         if not os.path.isdir(path):
             return lasting(json.loads(content(path))) if path.endswith(".json") else content(path)
         names = [name for name in os.listdir(path) if name not in ("summary.json", "choice.csv")]
         return {name: content(os.path.join(path, name)) for name in names}
 
     def run_to(self, ending, *words):
-        """Returns (the summary, what was written)."""
+        """Runs a job. Returns its summary and the files that it wrote."""
         if ending is None:
             return json.loads(self.succeed(*words, "--json").stdout), None
         path = self.path("result" + ending)

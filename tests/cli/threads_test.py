@@ -25,7 +25,7 @@ class RefusedThreads(Case):
 
     @classmethod
     def setUpClass(cls):
-        """Copies the program to where another user may run it: a clone in root's home is closed to others."""
+        """Copies the program to a folder in which other users may run it. They cannot read a clone in root's home."""
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         os.chmod(folder.name, 0o755)
@@ -40,7 +40,7 @@ class RefusedThreads(Case):
         return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     def number_of_threads(self, number):
-        """Runs as another user, because root is exempt from the limit."""
+        """Runs the program as another user, because root is exempt from the limit."""
 
         def limit():
             resource.setrlimit(resource.RLIMIT_NPROC, (number, number))
@@ -62,7 +62,7 @@ class RefusedThreads(Case):
             for name, limit in self.limits():
                 result = gradus(command, *words, "--threads", self.MANY, preexec=limit, program=self.program)
                 if result.returncode == 0:
-                    continue  # the job always uses one thread
+                    continue  # the job needs no second thread
                 refused.add(command)
                 with self.subTest(command=command, limit=name):
                     self.assertEqual(result.returncode, 1, result.stderr)

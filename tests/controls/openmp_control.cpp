@@ -1,5 +1,5 @@
-// Small OpenMP programs, some correct and some with a race, that test the thread sanitizer: it must see OpenMP's
-// synchronisation, and it must report real races.
+// Small OpenMP programs that test the thread sanitizer. Some are correct and some have a data race. The sanitizer must
+// understand the synchronisation of OpenMP, and it must report real races.
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -16,7 +16,7 @@ long reduction() {
   return sum;
 }
 
-// Each thread reads values that other threads wrote. The barrier at the end of the first loop makes this correct.
+// Each thread reads values that other threads wrote. The barrier at the end of the first loop prevents a race.
 long barrier() {
   std::vector<long> values(count);
   long sum = 0;

@@ -1,5 +1,5 @@
-// Provokes through the public functions the errors that errors_test.py provokes in the program and
-// python/tests/test_errors.py in Python. provoked.json defines their fields.
+// Tests the errors of the public C++ functions. errors_test.py tests the same errors of the program, and
+// python/tests/test_errors.py those in Python. provoked.json defines the fields of each error.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -27,7 +27,7 @@ class Errors(Case):
         return "shortest-paths", self.rows("g.npy", *values, columns=3, dtype=dtype)
 
     def provocations(self):
-        """Commands, which write their input files when this object is created, and the files that their errors name."""
+        """Returns, for each error, a function that writes the input and returns the command, and the file to be named."""
         return {
             "a point that is not a number": (lambda: self.fit(1, 1, math.nan, 2, 3, 3), "p.npy"),
             "more clusters than points": (lambda: self.fit(clusters=9), "p.npy"),

@@ -1,4 +1,5 @@
-// Any text: AtomSelection either selects increasing rows of a frame or throws UsageError or InputError.
+// Parses any text as an AtomSelection. It must either select rows of a frame in increasing order, or throw UsageError
+// or InputError.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any bytes: parse_csv() returns a rectangular table of finite numbers or throws InputError, with any options and
-// notation of numbers. Parsed in small chunks, as threads do it, the text gives the same table or error.
+// Parses any bytes with parse_csv(), with any options and notation of numbers. The result must be a rectangular table
+// of finite numbers, or InputError. Parsing in small chunks, as several threads do, must give the same table or error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// Any bytes as a graph file of the format GRADUS_GRAPH_FORMAT: parse_graph() returns a graph in which every edge
-// connects two of its vertices, or throws InputError. Edge lists are read with and without base, names and header line.
+// Parses any bytes as a graph file of the format GRADUS_GRAPH_FORMAT. parse_graph() must return a graph in which every
+// edge connects two of its vertices, or throw InputError. Edge lists are read with and without base, names and header
+// line.
 
 #include "fuzz_graph.hpp"
 
@@ -21,7 +22,7 @@ void parse(const std::uint8_t* data, std::size_t size, const files::GraphReadOpt
   try {
     check(files::parse_graph(std::as_bytes(std::span(data, size)), "input", *format, options));
   } catch (const UsageError&) {
-    require(!(*format)->is_list);  // the format has no such option
+    require(!(*format)->is_list);  // only edge lists have this option
   } catch (const InputError&) {
     // expected for invalid input
   }

@@ -1,4 +1,4 @@
-// Shared check of the graph fuzzers: every edge connects two vertices of the graph.
+// A check that the fuzzers of graph formats share: every edge must connect two vertices of the graph.
 #pragma once
 
 #include <cmath>

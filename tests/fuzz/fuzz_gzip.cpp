@@ -1,4 +1,5 @@
-// Compresses any bytes with gzip, and decompresses them in any division into members; also decompresses any bytes.
+// Compresses any bytes with gzip in any division into members, and decompresses the result. Also decompresses the bytes
+// themselves.
 #include <zlib.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ std::string gzipped(const std::uint8_t* data, std::size_t size) {
   return packed;
 }
 
-/// Returns the content, read in pieces of a few bytes, up to a megabyte.
+/// Decompresses in pieces of a few bytes and returns up to a megabyte.
 std::string unpacked(std::string_view packed, std::size_t piece) {
   std::size_t done = 0;
   const gradus::files::ReadBytes read = gradus::files::gunzip(

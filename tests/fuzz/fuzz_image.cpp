@@ -1,4 +1,4 @@
-// Any bytes: parse_image() returns a complete picture or throws InputError.
+// Parses any bytes with parse_image(), which must return a complete picture or throw InputError.
 #include <zlib.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::int64_t pixel_limit = 1 << 20;  // larger pictures would only slow the fuzzer down
+  constexpr std::int64_t pixel_limit = 1 << 20;  // larger pictures would only make the fuzzer slow
   try {
     const gradus::files::Image image =
         gradus::files::parse_image(std::as_bytes(std::span(data, size)), "input", pixel_limit);
@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-/// Corrects the checksums of a PNG's chunks in most mutations; otherwise hardly any would pass the checks.
+/// Corrects the checksums of a PNG's chunks after most mutations, because the reader would reject nearly all mutations
+/// otherwise.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   size = LLVMFuzzerMutate(data, size, most);
   if (seed % 8 == 0 || size < 8 || std::memcmp(data, "\x89PNG", 4) != 0) return size;
@@ -34,7 +35,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     return std::uint32_t{data[at]} << 24 | std::uint32_t{data[at + 1]} << 16 | std::uint32_t{data[at + 2]} << 8 |
            data[at + 3];
   };
-  for (std::size_t at = 8; size - at >= 12;) {  // length, type, content, checksum
+  for (std::size_t at = 8; size - at >= 12;) {  // a chunk has a length, a type, its content and a checksum
     const std::size_t length = load(at);
     if (length > size - at - 12) break;
     const auto checksum = static_cast<std::uint32_t>(crc32(0, data + at + 4, static_cast<uInt>(length + 4)));

@@ -1,5 +1,5 @@
-// Any bytes as a Life pattern in the format GRADUS_LIFE_FORMAT: parse_life() returns cells within the plane that
-// survive writing and reading unchanged, or throws InputError.
+// Parses any bytes as a Life pattern in the format GRADUS_LIFE_FORMAT. parse_life() must return cells within the plane
+// that stay the same if they are written and read again, or throw InputError.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ void require(bool is_so) {
   if (!is_so) std::abort();
 }
 
-/// Returns the blocks if they are few enough to list.
+/// Returns the blocks of the pattern, or nothing if they are too many to list.
 std::optional<std::vector<life_detail::LifeBlock>> blocks_of(const LifePattern& pattern) {
   constexpr std::size_t most = 1 << 16;
   if (pattern.tree) {
@@ -60,7 +60,7 @@ void parse(const std::uint8_t* data, std::size_t size) {
     // expected for invalid input
   } catch (const Error& error) {
     const std::string_view why = error.what();
-    require(why.find("take more than") != std::string_view::npos ||  // the allowed memory
+    require(why.find("take more than") != std::string_view::npos ||  // the message states the allowed memory
             why.find("does not read back") != std::string_view::npos);
   }
 }

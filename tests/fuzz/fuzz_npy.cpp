@@ -1,4 +1,5 @@
-// Any bytes: parse_npy() and parse_npy_tensor() return an array with readable elements or throw InputError.
+// Parses any bytes with parse_npy() and parse_npy_tensor(). They must return an array with readable elements or throw
+// InputError.
 #include <cstdint>
 #include <cstdlib>
 
@@ -33,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   unless_refused([&] {
     const gradus::files::Tensor tensor = gradus::files::parse_npy_tensor(bytes, "input");
-    // The strides address every element once, so the last element is at the end.
+    // The strides must address each element once, with the last element at the end of the data.
     std::int64_t count = 1;
     std::int64_t last = 0;
     for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {

@@ -1,5 +1,5 @@
-// Any bytes: find_npz_array() returns the bytes of an array, within the archive or of the declared size, which
-// parse_npy() accepts or refuses; or it throws InputError.
+// Parses any bytes with find_npz_array(). It must return bytes within the archive or of the declared size, or throw
+// InputError. parse_npy() must accept or refuse the returned bytes.
 #include <cstdint>
 #include <cstdlib>
 

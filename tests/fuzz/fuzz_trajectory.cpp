@@ -1,6 +1,7 @@
-// Any bytes: TrajectoryReader, for the format that the first bytes indicate, returns frames of finite positions in the
-// order of the atoms' ids. Each frame has a valid box or none, and a label per atom if there are labels. Skipping
-// passes over as many frames as reading. Otherwise the reader throws InputError or UnsupportedError.
+// Reads any bytes with TrajectoryReader, in the format that the first bytes indicate. The reader must return frames of
+// finite positions in the order of the atoms' ids, or throw InputError or UnsupportedError. Each frame must have a
+// valid box or none, and a label for each atom if there are labels. Skipping frames must pass over as many frames as
+// reading.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -38,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (labels.ids && static_cast<std::int64_t>(labels.ids->size()) != view.rows()) std::abort();
       const bool increase =
           !labels.ids || std::ranges::adjacent_find(*labels.ids, std::greater_equal{}) == labels.ids->end();
-      if (!increase && !labels.residues) std::abort();  // .gro files need not be sorted
+      if (!increase && !labels.residues) std::abort();  // .gro files may be unsorted
     }
     gradus::files::TrajectoryReader again(std::as_bytes(std::span(data, size)), "input");
     while (again.skip()) --frames;

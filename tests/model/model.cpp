@@ -1,4 +1,4 @@
-// longjmp() switches between stacks here, which its checked form reports as an error.
+// This file uses longjmp() to switch between stacks. The checked version of longjmp() reports that as an error.
 #undef _FORTIFY_SOURCE
 #include "tests/model/model.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 using detail::Place;
 using detail::Wait;
 
-constexpr int most_threads = 4;  // the first sets up and finishes the scenario
+constexpr int most_threads = 4;  // thread 0 sets up and finishes the scenario
 constexpr int most_steps = 4000;
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 
@@ -36,7 +36,8 @@ std::uint64_t mix(std::uint64_t value) {
 }
 std::uint64_t mix(std::uint64_t one, std::uint64_t other) { return mix(one ^ mix(other)); }
 
-/// The oldest write of each variable that a thread may still read, by index, and what happens before.
+/// The knowledge of a thread: for each variable (by index), the oldest write that the thread may still read; and, as a
+/// vector clock, the events that happened before.
 struct Knowledge {
   std::vector<int> writes;
   Clock clock{};
@@ -45,19 +46,19 @@ struct Knowledge {
 struct Write {
   int variable;
   int thread;
-  std::int32_t stamp;  ///< of the writing thread's clock
+  std::int32_t stamp;  ///< time of the write on the writing thread's clock
   std::uint64_t value;
-  int position = 0;       ///< in modification order
-  bool is_taken = false;  ///< an exchange read it and directly follows it
-  bool releases = false;  ///< an acquiring load receives `released`
+  int position = 0;       ///< position in the modification order
+  bool is_taken = false;  ///< an exchange has read this write and directly follows it
+  bool releases = false;  ///< an acquiring load receives the knowledge `released`
   Knowledge released;
   std::uint64_t id() const { return static_cast<std::uint64_t>(thread) << 32 | static_cast<std::uint32_t>(stamp); }
 };
 
 struct Variable {
-  std::uint64_t id;  ///< the same in all executions
+  std::uint64_t id;  ///< the variable's number, which is the same in all executions
   std::vector<int> order;
-  int last_sequential = -1;  ///< the last write, in modification order, that a seq_cst operation read or made
+  int last_sequential = -1;  ///< the latest write in modification order that a seq_cst operation read or made
   bool is_semaphore = false;
 };
 
@@ -75,15 +76,16 @@ struct Look {
 };
 
 struct Thread {
-  ucontext_t context{};    ///< start context
-  jmp_buf continuation{};  ///< swapcontext() would query the kernel for the signal mask each time
+  ucontext_t context{};    ///< the context in which the thread starts
+  jmp_buf continuation{};  ///< used for switching, because swapcontext() would query the kernel for the signal mask
+                           ///< each time
   std::vector<char> stack = std::vector<char>(stack_bytes);
   Doing doing = Doing::ended;
   Knowledge knows;
   std::int32_t constructed = 0;
-  std::uint64_t control = 0;  ///< hash of everything it has seen, which determines its position and local variables
+  std::uint64_t control = 0;  ///< hash of all values read, which determine position and local variables
   std::uint64_t control_at_loop = 0;
-  std::vector<Look> looks;  ///< since the loop began or last rested
+  std::vector<Look> looks;  ///< reads since the loop began or last rested
   std::vector<Look> looks_before;
   const void* semaphore = nullptr;
   std::vector<std::pair<const void*, void (*)()>> leaving;
@@ -96,14 +98,14 @@ struct Choice {
 
 struct Object {
   const void* key;
-  int thread;  ///< -1: shared by all
+  int thread;  ///< index of the thread; -1 if all threads share the object
   void* object;
   void (*destroy)(void*);
 };
 
-struct Stop {};  // ends an execution
+struct Stop {};  // thrown to end an execution
 
-/// An operation in the code, identified without its name.
+/// An operation in the code. The file is identified by the address of its name.
 struct SeenSite {
   const char* file;
   int line;
@@ -161,7 +163,7 @@ class Engine {
     threads_[current_].doing = doing;
     if (_setjmp(threads_[current_].continuation) == 0) _longjmp(scheduler_, 1);
   }
-  [[noreturn]] void give_up() {  // abandons the execution; the current thread is never resumed
+  [[noreturn]] void give_up() {  // ends the execution; the current thread never resumes
     over_ = true;
     _longjmp(scheduler_, 1);
   }
@@ -202,9 +204,9 @@ class Engine {
   Outcome outcome_;
 
   std::array<Thread, most_threads> threads_;
-  int count_ = 0;  // number of threads, including the first
+  int count_ = 0;  // number of threads, including thread 0
   int current_ = 0;
-  int maker_ = 0;  // thread of an object that all threads share from the beginning
+  int maker_ = 0;  // thread that constructs an object which all threads share from the beginning
   jmp_buf scheduler_{};
   Scenario scenario_;
   bool over_ = false;
@@ -218,7 +220,7 @@ class Engine {
   std::vector<Variable> variables_;
   std::vector<Write> writes_;
   std::unordered_map<const void*, int> alive_;
-  std::unordered_map<std::uint64_t, std::uint64_t> names_;  // ids of addresses, which differ between executions
+  std::unordered_map<std::uint64_t, std::uint64_t> names_;  // numbers for addresses, which differ between executions
   std::map<const void*, Data> data_;
   std::vector<Object> objects_;
   std::vector<SeenSite> seen_sites_;
@@ -256,7 +258,7 @@ void Engine::enter() { engine->run_current(); }
 void Engine::run_current() {
   if (current_ == 0) {
     scenario_ = make_();
-    yield(Doing::rests);  // until all threads have ended
+    yield(Doing::rests);  // waits until all threads have ended
     if (scenario_.after) scenario_.after();
     scenario_ = {};
   } else {
@@ -302,7 +304,7 @@ bool Engine::can_go_on(const Thread& thread) const {
       });
     case Doing::acquires: {
       const auto found = alive_.find(thread.semaphore);
-      return found == alive_.end() ||  // a destroyed semaphore counts as ready, so that the access is reported
+      return found == alive_.end() ||  // a destroyed semaphore counts as ready, so that the access to it is reported
              writes_[static_cast<std::size_t>(variables_[static_cast<std::size_t>(found->second)].order.back())].value >
                  0;
     }
@@ -384,10 +386,10 @@ bool Engine::backtrack() {
   return true;
 }
 
-/// Returns true if the continuation of this state was already explored. Two states are equal if every thread has seen
-/// and knows the same, and the writes of all variables are the same in the same order.
+/// Returns true if this state was reached before, so that its continuation has been explored. Two states are equal if
+/// every thread has seen and knows the same, and if all variables have the same writes in the same order.
 bool Engine::is_known_state() {
-  if (at_ < trail_.size()) return false;  // still replaying the path to a new choice
+  if (at_ < trail_.size()) return false;  // the execution still repeats the path to a new choice
   std::uint64_t state = 0;
   for (const Variable& variable : variables_) {
     std::uint64_t hash = variable.id;
@@ -404,7 +406,7 @@ bool Engine::is_known_state() {
       if (const int write = thread.knows.writes[variable]; write >= 0)
         known += mix(variables_[variable].id, writes_[static_cast<std::size_t>(write)].id());
     hash = mix(hash, known);
-    std::uint64_t looks = 0;  // something must change between these looks and the next
+    std::uint64_t looks = 0;  // a part of the state, because a thread rests until these reads would see something else
     for (const Look& look : thread.looks_before)
       looks += mix(variables_[static_cast<std::size_t>(look.variable)].id,
                    writes_[static_cast<std::size_t>(look.write)].id());
@@ -420,7 +422,7 @@ Outcome Engine::explore() {
     ++outcome_.executions;
     run_execution();
     if (!outcome_.violation.empty() && !traces_) {
-      // Repeats the execution and records its trace.
+      // Repeats the faulty execution and records its trace.
       traces_ = true;
       const std::string violation = std::exchange(outcome_.violation, "");
       trail_.resize(at_);
@@ -484,7 +486,8 @@ void Engine::destroy(const void* address) {
   if (!is_on_) return;
   int index = 0;
   const Variable& variable = variable_at(address, index);
-  // The thread must know all writes of other threads. Loads that are not ordered before the destruction go unnoticed.
+  // The thread must know all writes of other threads. The check does not cover loads that are not ordered before the
+  // destruction.
   for (const int write : variable.order) {
     const Write& one = writes_[static_cast<std::size_t>(write)];
     if (one.stamp > now().knows.clock[static_cast<std::size_t>(one.thread)])
@@ -523,9 +526,9 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Removes candidate writes that cannot reveal new behaviour. Among writes of the same value, reading the oldest leaves
-/// the most choices, so newer ones stay only if they carry more knowledge. The newest write always stays: a thread that
-/// waits for another value might wait forever there.
+/// Removes candidate writes that reveal no new behaviour. Among writes of the same value, reading the oldest leaves the
+/// most choices, so a newer write stays only if it carries more knowledge. The newest write of each value always stays:
+/// a thread that waits for another value could otherwise wait forever.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {
   if (order == std::memory_order_seq_cst) return;
   const Clock& clock = now().knows.clock;
@@ -549,7 +552,7 @@ void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) con
   candidates = std::move(kept);
 }
 
-/// Records that the thread has read this write.
+/// Records that the current thread has read this write, and returns it.
 int Engine::read_write(int index, int write, std::memory_order order) {
   learn(index, write);
   const Write& read = writes_[static_cast<std::size_t>(write)];
@@ -566,7 +569,8 @@ int Engine::read_write(int index, int write, std::memory_order order) {
   return write;
 }
 
-/// Inserts a new write after position `after`; `taken`: the write that an exchange read, or -1.
+/// Inserts a new write after position `after` and returns its index. `taken`: the write that an exchange has read, or
+/// -1.
 int Engine::insert(int index, int after, std::uint64_t value, std::memory_order order, int taken) {
   const int write = static_cast<int>(writes_.size());
   writes_.push_back({index, current_, tick(), value, after + 1, false, releases(order), {}});
@@ -580,7 +584,7 @@ int Engine::insert(int index, int after, std::uint64_t value, std::memory_order 
   if (taken >= 0) {
     Write& before = writes_[static_cast<std::size_t>(taken)];
     before.is_taken = true;
-    if (before.releases) {  // the release sequence continues
+    if (before.releases) {  // the write continues the release sequence
       made.releases = true;
       Knowledge own = std::exchange(now().knows, std::move(made.released));
       take_over(before.released);
@@ -648,7 +652,7 @@ std::uint64_t Engine::change(const void* address, detail::Change how, std::uint6
 
 bool Engine::compare_exchange(const void* address, std::uint64_t& expected, std::uint64_t desired,
                               std::memory_order success, std::memory_order failure, Place place) {
-  if (!is_on_) return true;  // otherwise a loop in a destructor would not end
+  if (!is_on_) return true;  // keeps a loop in a destructor from running forever
   if (current_ != 0) yield(Doing::operation);
   success = order_at(success, place, false);
   failure = order_at(failure, place, true);

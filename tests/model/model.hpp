@@ -1,7 +1,7 @@
 // An exhaustive checker for code of two or three threads that share atomic variables. It runs the code in every order
 // of events that C++ allows, and in each order with every value that a load may return. This covers more than
-// interleavings: without ordering constraints, a thread sees stale values, different ones for different variables, and
-// two threads may see the writes of others in different orders.
+// interleavings. Without ordering constraints, a thread may see stale values of some variables and new values of
+// others, and two threads may see the writes of other threads in different orders.
 //
 // The code under test is a template over a policy (gradus/locks/policy.hpp) and is instantiated with model::policy:
 //
@@ -46,40 +46,40 @@ namespace gradus::model {
 
 struct Scenario {
   std::vector<std::function<void()>> threads;
-  std::function<void()> after = {};  ///< runs when all threads have ended
+  std::function<void()> after = {};  ///< called when all threads have ended
 };
 
 /// An operation in the code whose memory order can be weakened.
 struct Site {
-  std::string file;  ///< without its folder
+  std::string file;  ///< name of the file without its folder
   int line = 0;
   std::memory_order order = std::memory_order_relaxed;  ///< the order in the code
-  bool of_failure = false;                              ///< the failure order of a compare_exchange
+  bool of_failure = false;                              ///< true for the failure order of a compare_exchange
   auto key() const { return std::tie(file, line, order, of_failure); }
   friend bool operator<(const Site& one, const Site& other) { return one.key() < other.key(); }
 };
 std::string text(const Site& site);
 
 struct Options {
-  bool only_interleavings = false;  ///< no stale values: every load returns the last write
+  bool only_interleavings = false;  ///< explores no stale values: every load returns the last write
   std::int64_t most_executions = 20'000'000;
-  const Site* weakened = nullptr;                              ///< an operation to weaken …
-  std::memory_order weaker_order = std::memory_order_relaxed;  ///< … and its weaker order
+  const Site* weakened = nullptr;                              ///< an operation whose order is weakened; null: none
+  std::memory_order weaker_order = std::memory_order_relaxed;  ///< the order that replaces the operation's order
 };
 
 struct Outcome {
-  std::string violation;  ///< of the first faulty execution; empty: none
-  std::string trace;      ///< the events of that execution
+  std::string violation;  ///< violation of the first faulty execution; empty if there is none
+  std::string trace;      ///< the events of the faulty execution
   bool complete = false;  ///< true if all executions were explored
   std::int64_t executions = 0;
   std::int64_t states = 0;
-  std::set<Site> sites;  ///< the operations reached, with an order stronger than relaxed
+  std::set<Site> sites;  ///< the operations that were executed and have an order stronger than relaxed
 };
 
 /// Explores all executions. `make` is called for each execution and must create all shared objects.
 Outcome explore(const std::function<Scenario()>& make, const Options& options = {});
 
-/// Checks a condition within an execution.
+/// Reports a violation of the current execution if the condition is false.
 void check(bool holds, const char* what);
 /// Returns the index of the calling thread among the scenario's threads, from 0.
 int thread_index();
@@ -141,7 +141,7 @@ inline constexpr char key = 0;
 
 }  // namespace detail
 
-/// Like std::atomic<T>.
+/// An atomic variable like std::atomic<T>.
 template <class T>
 class atomic {
  public:
@@ -223,7 +223,7 @@ class atomic {
   }
 };
 
-/// A non-atomic variable. Two accesses race if one is a write and neither happens before the other.
+/// A non-atomic variable. Two accesses are a data race if at least one is a write and neither happens before the other.
 template <class T>
 class data {
  public:
@@ -250,7 +250,7 @@ class data {
   T value_;
 };
 
-/// Like std::binary_semaphore. A wait with a timeout may or may not time out.
+/// A semaphore like std::binary_semaphore. A wait with a timeout may time out or succeed.
 class semaphore {
  public:
   constexpr explicit semaphore(std::ptrdiff_t value) {
@@ -286,10 +286,10 @@ struct policy {
   static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
-  /// A loop that polls until something changes. A poll that sees the same values as the previous one is not explored.
+  /// For loops that poll until something changes. A poll that sees the same values as the previous one is not explored.
   struct spinner {
     spinner() { detail::start_spinning(); }
-    void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners of programs
+    void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners that programs use
   };
   using patient_spinner = spinner;
   static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }

@@ -1,4 +1,4 @@
-// Tests the checker on the litmus tests of memory models: it must find what C++ allows, and nothing that C++ forbids.
+// Tests the checker on the litmus tests of memory models. It must find all results that C++ allows, and no others.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct State {
 using Seen = std::set<std::array<int, 4>>;
 using Part = std::function<void(State&)>;
 
-/// Returns everything that can be seen.
+/// Returns all results that can be seen.
 Seen all_of(const std::vector<Part>& parts, const Options& options = {}) {
   Seen all;
   const Outcome outcome = explore(
@@ -76,7 +76,7 @@ TEST(Model, Coherence) {
 }
 
 TEST(Model, WritesOfTwoThreadsHaveOneOrderForEachVariableAlone) {
-  // Either store may be last in each variable, even the first store of both threads.
+  // Either store may be last in each variable. Even the first stores of both threads may be last.
   const Seen all = all_of({[](State& s) {
                              s.x.store(1, relaxed), s.y.store(2, relaxed);
                              s.seen[0] = s.y.load(relaxed);
@@ -98,7 +98,7 @@ Seen independent_reads(std::memory_order store, std::memory_order load) {
 TEST(Model, ThreadsSeeWritesInDifferentOrders) {
   EXPECT_TRUE(has(independent_reads(relaxed, relaxed), {1, 0, 1, 0}));
   EXPECT_FALSE(has(independent_reads(release, acquire), {0, 1, 1, 0}));
-  // The same with two writers.
+  // Repeats the test with two writers.
   const auto of_two = [](std::memory_order store, std::memory_order load) {
     return all_of({[=](State& s) { s.x.store(1, store), s.seen[0] = s.y.load(load); },
                    [=](State& s) { s.y.store(1, store); },
@@ -117,7 +117,7 @@ TEST(Model, ExchangesPassOnWhatWasReleased) {
   const Seen all = pass(relaxed);
   EXPECT_TRUE(has(all, {2, 1}));
   EXPECT_FALSE(has(all, {2, 0}));
-  // A plain store does not continue the sequence, not even by the same thread.
+  // A plain store does not continue a release sequence, even if the same thread makes it.
   const Seen stores = all_of({[](State& s) { s.x.store(1, relaxed), s.y.store(1, release), s.y.store(2, relaxed); },
                               [](State& s) { s.seen[0] = s.y.load(acquire), s.seen[1] = s.x.load(relaxed); }});
   EXPECT_TRUE(has(stores, {2, 0}));

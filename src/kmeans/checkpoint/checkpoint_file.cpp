@@ -55,7 +55,7 @@ void add_matrix(core::NpzContent& content, std::string_view name, MatrixView<con
   content.add(name, std::array{rows.rows(), rows.columns()}, rows.data());
 }
 
-constexpr std::int64_t figures = 3;  ///< floating-point numbers recorded per iteration
+constexpr std::int64_t figures = 3;  ///< number of floating-point numbers recorded per iteration
 
 void add_history(core::NpzContent& content, const std::string& prefix, std::span<const KMeansIteration> history) {
   std::vector<double> real;
@@ -94,7 +94,7 @@ std::vector<char> bytes_of(const std::string& path) {
   return bytes;
 }
 
-/// If `any_limit`, the iteration limits may differ.
+/// Throws InputError if the texts of the two jobs differ. If `any_limit`, the iteration limits may differ.
 void require_same_job(const std::string& file, const std::string& theirs, const std::string& own, bool any_limit) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -137,9 +137,10 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks) {
   const std::string& path = options.checkpoint.file;
-  std::error_code none;  // an unreadable path is reported when writing fails
+  std::error_code none;  // ignored, because an unreadable path is reported when the checkpoint is written
   const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
-  // From here on, all ranks have the same bytes. An empty file counts as none, because checkpoints appear atomically.
+  // All ranks receive the bytes that rank 0 has read. An empty file counts as no file: a real checkpoint is never
+  // empty, because it appears atomically.
   const std::vector<char> bytes = ranks.from(0, read);
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
@@ -210,14 +211,14 @@ void require_no_other_file(const std::string& path, bool resumes) {
 }
 
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
-  return 6 * centroid_bytes;  // three sets being written, or three sets read plus the bytes of the file
+  return 6 * centroid_bytes;  // three sets of centroids being written, or three sets read plus the bytes of the file
 }
 
 template <class T>
 CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d)
     : options_(options), job_(std::move(job)) {
   const std::uint64_t bytes = 3 * static_cast<std::uint64_t>(k * d) * sizeof(T);
-  constexpr std::uint64_t most = 0xff000000;  // of 4 GiB, leaving room for the history
+  constexpr std::uint64_t most = 0xff000000;  // slightly below 4 GiB, to leave room for the history
   if (bytes > most)
     throw UnsupportedError("'" + options.file + "': a checkpoint holds up to " + core::size_text(most) +
                            ", but three sets of " + std::to_string(k) + " x " + std::to_string(d) + " centroids take " +
@@ -229,7 +230,7 @@ template <class T>
 CheckpointFile<T>::~CheckpointFile() {
   try {
     wait();
-  } catch (...) {  // already reported through the caller's function
+  } catch (...) {  // the error was already reported through the caller's function
   }
 }
 
@@ -301,12 +302,12 @@ void CheckpointFile<T>::start(core::NpzContent content) {
   content_ = std::move(content);
   try {
     writer_ = std::thread([this] { write_content(); });
-  } catch (const std::system_error&) {  // no more threads available
+  } catch (const std::system_error&) {  // the system starts no more threads
     write_content();
   }
 }
 
-/// Ignores the job's stop token, because a stop request is what triggers the last checkpoint.
+/// Ignores the job's stop token, because the last checkpoint is written after a stop request.
 template <class T>
 void CheckpointFile<T>::write_content() noexcept {
   try {

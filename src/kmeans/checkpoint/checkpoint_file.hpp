@@ -2,10 +2,10 @@
 //
 // Arrays of the file:
 // * `job`: text with one line per option, and hashes of the rows
-// * `progress`: number of the current fit, number of the best fit so far, and how the best fit ended
-// * iterations of the current fit: `centroids`, the centroids `before`, `history` and `changed`
-// * or its first centroids so far: `chosen`, and for k-means|| also `sample` and `rounds`
-// * of the best fit: `best_centroids`, its history and its inertia
+// * `progress`: the number of the current fit, the number of the best fit so far, and how the best fit ended
+// * if the current fit has made iterations: `centroids`, `before` (the previous centroids), `history` and `changed`
+// * if it is still choosing first centroids: `chosen`, and for k-means|| also `sample` and `rounds`
+// * for the best fit: `best_centroids`, its history and its inertia
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ namespace gradus::kmeans_detail {
 
 template <class T>
 struct JobState {
-  int restart = 0;                      ///< the current fit; equals the number of restarts if all are done
-  std::optional<SeedingState> seeding;  ///< first centroids chosen so far in the current fit
-  std::optional<FitState<T>> fit;       ///< or its state after some iterations; neither: it has not begun
-  std::optional<KMeansResult<T>> best;  ///< best earlier fit, without the labels and counts that follow from it
+  int restart = 0;                      ///< number of the current fit; if all fits are done, the number of restarts
+  std::optional<SeedingState> seeding;  ///< the first centroids, if the current fit is still choosing them
+  std::optional<FitState<T>> fit;       ///< its state after some iterations; empty, like `seeding`, before its start
+  std::optional<KMeansResult<T>> best;  ///< the best earlier fit, without labels and counts, which are computed again
 };
 
 /// Returns the text that identifies the job: the lines of `call` (see call_text()) and hashes of the views.
@@ -37,12 +37,12 @@ template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);
 
-/// Returns the state in the file, or nothing if there is no file. Throws InputError if the state is not of this job.
+/// Returns the state in the file, or nothing if there is no file. Throws InputError if the file belongs to another job.
 template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks);
 
-/// Throws InputError if `path` exists and is not a regular file or, unless `resumes`, is a file other than a
+/// Throws InputError if `path` exists and is not a regular file. Unless `resumes`, also throws if the file is not a
 /// checkpoint, because the first checkpoint would replace it.
 void require_no_other_file(const std::string& path, bool resumes);
 
@@ -56,8 +56,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d);
   ~CheckpointFile() override;
 
-  /// Sets the current fit (or the number of restarts, if all are done) and the best earlier fit, or null. `best` must
-  /// outlive its use. `has_begun`: the file already holds iterations of the current fit.
+  /// Sets the current fit (the number of restarts if all fits are done) and the best earlier fit, or null. `best` must
+  /// stay valid until the next call. `has_begun`: true if the file already holds iterations of the current fit.
   void begin_fit(int restart, const KMeansResult<T>* best, bool has_begun = false) {
     restart_ = restart;
     best_ = best;
@@ -71,8 +71,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   int steps_to_make(int iterations) const override;
   void write(const FitView<T>& fit) override;
   bool is_due() const override;
-  void write_seeding() override;  ///< also if nothing is chosen yet
-  /// Writes the chosen rows after a stop request, unless the file already holds more.
+  void write_seeding() override;  ///< writes even if no row is chosen yet
+  /// Writes the rows chosen so far after a stop request, unless the file already holds a later state.
   void write_what_is_chosen();
   /// Waits until the file is on disk.
   void wait();
@@ -88,8 +88,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   const KMeansResult<T>* best_ = nullptr;
   bool has_begun_ = false;
   core::Clock::time_point last_ = core::Clock::now();
-  core::NpzContent content_;      ///< owned by the writer thread until it ends, like failure_
-  std::string failure_;           ///< the writer's error message
+  core::NpzContent content_;      ///< used by the writer thread until it ends, like failure_
+  std::string failure_;           ///< the error message of the writer thread
   std::string reported_failure_;  ///< the last message reported to the caller
   std::thread writer_;
 };

@@ -1,4 +1,5 @@
-// Progress of the choice of first centroids. Everything else follows from the rows: resuming adds them again.
+// Progress of the choice of first centroids. A resumed choice adds the recorded rows again, which restores all other
+// state.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,12 @@
 namespace gradus::kmeans_detail {
 
 struct SeedingState {
-  std::vector<std::int64_t> sample;  ///< k-means||: the rows of its completed rounds, including the first row
-  std::vector<std::int64_t> rounds;  ///< number of rows that each round chose
-  std::vector<std::int64_t> chosen;  ///< k-means++: the rows so far; indices into the sample if there is one
+  std::vector<std::int64_t> sample;  ///< k-means||: the rows that its completed rounds chose, and the first row
+  std::vector<std::int64_t> rounds;  ///< k-means||: the number of rows that each round chose
+  std::vector<std::int64_t> chosen;  ///< k-means++: the rows chosen so far; with k-means||, their indices in `sample`
 };
 
-/// The seeding code updates `seeding` after every step, and then asks whether a checkpoint is due.
+/// Receives the progress. The seeding code updates `seeding` after every step, and then calls is_due().
 class SeedingCheckpoints {
  public:
   SeedingCheckpoints() = default;
@@ -26,8 +27,8 @@ class SeedingCheckpoints {
 };
 
 struct SeedingSoFar {
-  const SeedingState* done = nullptr;         ///< null: nothing done yet
-  SeedingCheckpoints* checkpoints = nullptr;  ///< null: no checkpoints
+  const SeedingState* done = nullptr;         ///< null: no state to resume from
+  SeedingCheckpoints* checkpoints = nullptr;  ///< null: no checkpoints are written
 };
 
 }  // namespace gradus::kmeans_detail

@@ -1,9 +1,10 @@
-// kmeans_criteria() (gradus/kmeans_criteria.hpp): how well labelings separate clusters. The silhouette is in
-// silhouette.hpp. The two indices need only the means of the clusters, and read the points twice per labeling.
+// kmeans_criteria() (gradus/kmeans_criteria.hpp): measures how well labelings separate clusters. The silhouette is in
+// silhouette.hpp. The Calinski-Harabasz and Davies-Bouldin indices need only the means of the clusters and read the
+// points twice per labeling.
 //
-// The points are divided into parts that depend only on the shape. A part adds its rows in ascending order, and the
-// parts' sums are added in ascending order, so the bits do not depend on the number of threads. All sums are of
-// differences from the first point, so coordinates far from zero lose no accuracy.
+// The points are divided into parts that depend only on the shape. The rows of a part are added in ascending order, and
+// so are the sums of the parts, so the bits do not depend on the number of threads. All sums are of differences from
+// the first point, so coordinates far from zero lose no accuracy.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -60,7 +61,7 @@ void check_input(MatrixView<const T> points, std::span<const VectorView<const st
   }
 }
 
-/// Returns the number of clusters that have points. Throws InputError if the criteria are undefined for the labels.
+/// Returns the number of clusters that have points. Throws InputError if the criteria are undefined for these labels.
 std::int64_t check_labels(VectorView<const std::int32_t> labels) {
   const std::int64_t n = labels.size();
   std::vector<bool> seen(static_cast<std::size_t>(n));
@@ -85,7 +86,8 @@ std::int64_t label_count(VectorView<const std::int32_t> labels) {
   return std::int64_t{most} + 1;
 }
 
-/// Returns into how many parts the points are divided: their sums take at most 64 MiB, and each part is worth a thread.
+/// Returns the number of parts into which the points are divided. The sums of all parts take at most 64 MiB, and each
+/// part has enough work for a thread.
 std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t columns) {
   constexpr std::int64_t most_sums = std::int64_t{1} << 23;
   constexpr std::int64_t most_parts = 64;
@@ -95,12 +97,12 @@ std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t c
   return std::clamp<std::int64_t>(std::min(by_memory, by_work), 1, most_parts);
 }
 
-/// The means of the clusters relative to the first point, and the distances of their points from the means.
+/// The means of the clusters relative to the first point, and the distances between the points and their means.
 struct Clusters {
   std::vector<std::int64_t> counts;
   std::vector<double> means;      ///< clusters x columns
-  std::vector<double> distances;  ///< per cluster: sum of the distances of its points from its mean
-  double squares = 0;             ///< sum of all squared distances
+  std::vector<double> distances;  ///< for each cluster: the sum of the distances of its points from its mean
+  double squares = 0;             ///< the sum of all squared distances
 };
 
 template <class T>
@@ -146,7 +148,7 @@ class Spread {
     return static_cast<double>(points_(row, dim)) - static_cast<double>(points_(0, dim));
   }
 
-  /// Returns `width` sums per cluster; calls add(row, sums of the row's cluster) for each row.
+  /// Calls add(row, sums of the row's cluster) for each row. Returns the sums, `width` per cluster.
   template <class Add>
   std::vector<double> sums(std::int64_t width, const Add& add) const {
     const std::int64_t size = clusters_ * width;
@@ -226,7 +228,7 @@ double davies_bouldin(const Clusters& clusters, std::int64_t present, std::int64
 
 /// Returns `count` distinct rows of 0 to n - 1 in ascending order.
 std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, std::uint64_t seed) {
-  constexpr std::uint64_t stream = 0x53494C48;  // separates these draws from all others
+  constexpr std::uint64_t stream = 0x53494C48;  // gives these draws separate random numbers
   const core::Philox random(seed, stream);
   // Draws the sample or its complement, whichever is smaller.
   const std::int64_t draws = std::min(count, n - count);
@@ -272,7 +274,7 @@ class Criteria {
       const core::PhaseTimer timer(phases, "examine");
       for (const auto& labels : labelings_) present_.push_back(check_labels(labels));
       const std::int64_t side = std::min<std::int64_t>(sample_size(), 1 << 12);
-      // A cap that does not affect the result and keeps the product below 2^63.
+      // Limits the columns. The limit does not affect the result and keeps the product below 2^63.
       const std::int64_t columns = std::min<std::int64_t>(points_.columns(), 1 << 10);
       execution::check_memory(bytes(), execution_, "fewer labelings at a time, or fewer points for the silhouette");
       constexpr double nanoseconds_a_product = 0.4;
@@ -338,7 +340,7 @@ class Criteria {
   KMeansCriteriaOptions options_;
   const Execution& execution_;
   int threads_;
-  std::vector<std::int64_t> present_;  ///< per labeling: number of clusters with points
+  std::vector<std::int64_t> present_;  ///< for each labeling: the number of clusters with points
   Matrix<T> unit_;
 };
 

@@ -31,8 +31,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Adds the distances from `tile_points` points to each of `others` points to the sums of the other point's cluster, for
-// every labeling. `squared`: the squared distances, one row per other point. rows[labeling][other]: a row of `sums`.
+// Computes the distances between `tile_points` points and `others` other points. For every labeling, adds them to the
+// points' sums of the other point's cluster. `squared`: squared distances, one row per other point.
+// `rows`[labeling][other]: the index of the row in `sums`.
 void add_distances(const double* squared, std::int64_t others, bool half_of_squares, const std::int32_t* const* rows,
                    std::int64_t labelings, double* HWY_RESTRICT sums) {
   const hn::CappedTag<double, tile_points> lanes;
@@ -66,7 +67,7 @@ HWY_EXPORT(add_distances);
 namespace {
 
 constexpr std::int64_t most_others = 64;
-constexpr std::int64_t clusters_at_once = 4096;  // 1 MiB of sums
+constexpr std::int64_t clusters_at_once = 4096;  // the sums of this many clusters take 1 MiB
 
 struct Group {
   std::size_t first = 0;
@@ -85,7 +86,7 @@ std::vector<Group> groups_of(std::span<const Labeling> labelings) {
   return groups;
 }
 
-// Returns (b - a) / max(a, b) for a point whose summed distances to each cluster are `sums[cluster * tile_points]`.
+// Returns (b - a) / max(a, b) for a point. Its summed distances to each cluster are `sums[cluster * tile_points]`.
 double silhouette_of(const double* sums, const std::vector<std::int64_t>& counts, std::int32_t own) {
   const std::int64_t mates = counts[static_cast<std::size_t>(own)] - 1;
   if (mates == 0) return 0;
@@ -124,21 +125,21 @@ class Measurement {
 
   struct Scratch {
     std::vector<double> sums;               ///< clusters x tile_points
-    std::vector<const std::int32_t*> rows;  ///< per labeling: rows of `sums`, from the current others on
+    std::vector<const std::int32_t*> rows;  ///< for each labeling: rows of `sums`, from the current other point on
   };
   Scratch scratch() const {
     return {std::vector<double>(static_cast<std::size_t>(clusters_ * tile_points)),
             std::vector<const std::int32_t*>(rows_.size())};
   }
 
-  /// Writes, for each labeling, the sum of the silhouettes of the tile's points.
+  /// Writes, for each labeling, the sum of the silhouettes of the points in a tile.
   void measure(std::int64_t tile, bool half_of_squares, const std::stop_token& stop, Scratch& scratch,
                double* results) const {
     auto& [sums, rows] = scratch;
     const std::int64_t first = tile * tile_points;
     const std::int64_t present = std::min(tile_points, points_.rows() - first);
     const T* own[tile_points];
-    for (std::int64_t point = 0; point < tile_points; ++point)  // pads a short tile with its last point
+    for (std::int64_t point = 0; point < tile_points; ++point)  // fills a short tile with its last point
       own[point] = points_.row(first + std::min(point, present - 1));
     std::ranges::fill(sums, 0.0);
     double squared[most_others * tile_points];
@@ -172,8 +173,8 @@ class Measurement {
   std::span<const Labeling> labelings_;
   std::int64_t clusters_;
   std::vector<std::vector<std::int64_t>> counts_;
-  std::vector<std::int32_t> offsets_;            ///< per labeling: index of its first cluster among all clusters
-  std::vector<std::vector<std::int32_t>> rows_;  ///< labels, converted to rows of `sums`
+  std::vector<std::int32_t> offsets_;  ///< for each labeling: the index of its first cluster among all clusters
+  std::vector<std::vector<std::int32_t>> rows_;  ///< for each labeling: the row of `sums` for each point's label
 };
 
 }  // namespace

@@ -3,10 +3,12 @@
 //
 // A tile of 32 consecutive points, one per vector lane, is compared with all other points, 64 at a time: the canonical
 // chains of lloyd/distance.hpp, a square root, and one addition per labeling to the sum of the other point's cluster.
-// The other points come in ascending order, so a point's sums have the same bits for any thread and vector width.
+// The other points are added in ascending order, so a point's sums have the same bits on any thread and with any vector
+// width.
 //
 // Operations: n^2 (d multiply-adds, a square root and one addition per labeling). Memory: 256 bytes per thread and
-// cluster of all labelings. If the sums exceed the L2 cache, groups of labelings each measure all distances.
+// cluster of all labelings. If these sums would exceed the L2 cache, the labelings are divided into groups, and all
+// distances are computed again for each group.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +21,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// One label of 0 to clusters - 1 per point.
+/// One label per point, from 0 to clusters - 1.
 struct Labeling {
   std::vector<std::int32_t> labels;
   std::int64_t clusters = 0;
 };
 
-/// Returns the mean silhouette of each labeling; empty if fewer than two clusters have points, or if no cluster has
-/// two. If `half_of_squares`, the distance is half the squared one. Throws InterruptedError after a stop request.
+/// Returns the mean silhouette of each labeling. Empty if fewer than two clusters have points, or if every cluster has
+/// at most one point. If `half_of_squares`, half the squared distance replaces the distance. Throws InterruptedError
+/// after a stop request.
 template <class T>
 std::vector<std::optional<double>> silhouettes(MatrixView<const T> points, std::span<const Labeling> labelings,
                                                bool half_of_squares, int threads, const std::stop_token& stop);

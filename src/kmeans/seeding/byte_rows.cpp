@@ -19,10 +19,11 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr float farthest = 0x1p40F;  // scaled: a row farther out excludes no candidate
+constexpr float farthest = 0x1p40F;  // limit of a scaled coordinate; rows farther out exclude no candidate
 constexpr float nearest_zero = 0x1p-60F;
 
-// Writes a row relative to the middle, scaled, in float, zero-padded to whole vectors. Returns the padded length.
+// Subtracts the middle from a row, scales it, and converts it to float. Pads with zeros to whole vectors. Returns the
+// padded length.
 template <class T>
 std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile) {
   const hn::ScalableTag<T> lanes;
@@ -81,7 +82,7 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     rests = hn::MulAdd(rest, rest, rests);
     hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, out + dim);
   }
-  // The chains of the sums are at most `dimensions` + 32 terms long.
+  // Each vector lane sums a chain of terms; no chain exceeds `dimensions` + 32 terms.
   const double rounding = static_cast<double>(dimensions + 32) * 0x1p-24;
   const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
   const auto rest = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, rests)));
@@ -104,7 +105,8 @@ void pack_row_f64(const double* row, const double* middle, double scale, std::in
   pack_row(row, middle, scale, dimensions, tile, out, facts);
 }
 
-// Packs a row's second byte. `first`: the row's first byte in its panel; `length`: the length bound of the first byte.
+// Packs the second bytes of a row. `first`: the row's first bytes in its panel. `length`: the bound of |s q| from the
+// first bytes.
 template <class T>
 void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, const std::uint8_t* first, float step,
                float length, float* tile, std::uint8_t* out, std::int64_t stride, ByteRestFacts facts) {
@@ -114,7 +116,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
   const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
   const std::int64_t quads = (dimensions + 3) / 4;
-  // Gathers the first bytes where the second ones will be written.
+  // Copies the first bytes to the memory in which the second bytes will replace them.
   for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 4 * quad, first + 128 * quad, 4);
   __builtin_memset(out + 4 * quads, 128, static_cast<std::size_t>(stride - 4 * quads));
   const auto offset = hn::Set(integers, 128);
@@ -133,7 +135,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
   const bool has_bytes = largest >= nearest_zero;
-  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // without bytes, all of them are 0
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // without second bytes, any step is valid
   const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
   const auto rest_back = hn::Set(f, rest_step);
   auto rests = hn::Zero(f);
@@ -154,7 +156,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   *facts.scale = rest_step;
   *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
                                      (1 + 0x1p-20));
-  // Covers the two roundings of the rests and the one to float.
+  // Covers the two roundings of each rest and the rounding to float.
   *facts.residual =
       static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
 }
@@ -200,7 +202,7 @@ void pack_trial(const T* row, const T* middle, double scale, std::int64_t dimens
   facts.largest = hn::GetLane(hn::MaxOfLanes(lanes, most));
   facts.squares = hn::GetLane(hn::SumOfLanes(lanes, squares));
   if (!(facts.largest <= static_cast<double>(farthest))) return;
-  constexpr double most_steps = 8000;  // at most 63 * 128 + 63
+  constexpr double most_steps = 8000;  // the largest integer of two bytes is 63 * 128 + 63
   facts.step = facts.largest < 0x1p-60 ? 0.0 : static_cast<double>(static_cast<float>(facts.largest / most_steps));
   const auto step = hn::Set(lanes, facts.step);
   const auto inverse = hn::Set(lanes, facts.step > 0 ? 1 / facts.step : 0.0);
@@ -246,9 +248,10 @@ void pack_trial_f64(const double* row, const double* middle, double scale, std::
   pack_trial(row, middle, scale, dimensions, moved, facts);
 }
 
-// As many candidates as the registers hold: two sums each, in addition to two vectors of points and one candidate.
+// The most candidates whose sums fit in registers: two sums per candidate, next to two vectors of points and one
+// candidate.
 constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
-// The number of candidates when both bytes are used, with one vector of points.
+// The same limit if both bytes are used. The registers then hold one vector of points.
 constexpr std::int64_t most_pairs = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 
 #if GRADUS_INTEGER_PANELS
@@ -368,8 +371,8 @@ HWY_INLINE std::uint32_t bits_of(Mask mask) {
   }
 }
 
-// Computes the products q.h of a panel's points and a group of candidates and writes them to `products`. Calls
-// use(lane, points, index in the group, product) per vector.
+// Computes the products q.h of a panel's points and a group of candidates, and writes them to `products`. Calls
+// use(lane, points, index of the candidate in the group, product) for each vector.
 template <std::int64_t count, bool dot, class Use>
 HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                                std::int64_t first, std::int32_t* products, const Use& use) {
@@ -382,7 +385,7 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
     for (std::int64_t index = 0; index < count; ++index)
       sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
     for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
-      // Prefetches the next panel: with few candidates it would not arrive from memory in time.
+      // Prefetches the next panel, because with few candidates the hardware's prefetching would be too late.
       for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
         __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
       const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
@@ -444,7 +447,7 @@ template <bool dot, class Use>
 HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                        std::int64_t candidate, const std::int32_t* products, const Use& use) {
   const Floats f;
-  constexpr std::int64_t chains = 4;  // independent sums, to hide the latency of a product
+  constexpr std::int64_t chains = 4;  // number of independent sums, which hide the latency of a product
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.low + candidate * trials.stride;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
@@ -513,12 +516,14 @@ std::int64_t find_nearer_with(const ByteRowsView& rows, const ByteTrialsView& tr
   return found;
 }
 
-// Computes, per point of a panel, the least upper bound with which a candidate may still be the nearest. The bounds
-// come from bound_above() and bound_below() and are larger for nearer candidates; `best` is the greatest lower bound. A
-// candidate is certainly farther than another one if its upper bound is below the other's lower bound by more than the
-// errors of both canonical chains. Each chain errs by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2
-// |y'|^2. The margins of the candidates' b, 2^-20 of it, cover their share. The point's share, 2^-20 |x'|^2 / 2, is
-// subtracted here.
+// Computes, for each point of a panel, the lowest upper bound with which a candidate may still be the nearest. A bound
+// is larger if the candidate is nearer. `best` is the greatest lower bound of all candidates, from bound_below(). Upper
+// bounds come from bound_above().
+//
+// A candidate is certainly farther than another one if its upper bound is below the lower bound of the other candidate
+// by more than the errors of both canonical chains. Each chain errs by at most (d + 2) 2^-53 of its distance, and a
+// distance is at most 2 |x'|^2 + 2 |y'|^2. The bounds b of the candidates already have a margin of 2^-20, which covers
+// the part in |y'|^2. This function subtracts the part in |x'|^2: 2^-20 |x'|^2 / 2.
 HWY_INLINE void find_least(const float* half_squares, const float* best, float* least) {
   const Floats f;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
@@ -580,13 +585,14 @@ std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& t
   return found;
 }
 
-// Evaluates a group of few candidates for a panel's points: writes q.p, the upper bounds, and the greatest lower bound.
+// Compares a panel's points with a group of few candidates. Writes q.p, the upper bounds, and the greatest lower bound.
 template <std::int64_t count, bool dot>
 HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                              std::int64_t first, float* estimates, float* bounds, float* best) {
-  // Two vectors of points if the registers can hold the sums: that gives enough chains to hide a product's latency.
+  // Uses two vectors of points if the registers can hold their sums, because more independent sums hide the latency of
+  // a product.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
-  constexpr std::int64_t ahead = 4096;  // bytes; prefetching a whole long panel would evict the current one
+  constexpr std::int64_t ahead = 4096;  // prefetch distance in bytes; a whole long panel would evict the current one
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.pairs + 2 * first * rows.quads;
@@ -721,7 +727,7 @@ std::int64_t settle_row_with(const ByteRowsView& rows, const ByteTrialsView& tri
     const double below = value - slack - static_cast<double>(trials.half_above[candidate]);
     best = below > best ? below : best;
   }
-  // The same slack as in find_least().
+  // Subtracts the same margin as find_least().
   const auto half_square = static_cast<double>(rows.half_squares[row]);
   const double least = half_square >= 0 ? best - half_square * 0x1p-20 - 0x1p-100 : -__builtin_huge_val();
   std::int64_t left = 0;
@@ -802,7 +808,7 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
       half_squares_(scales_.size()) {
   cpu::prefer_large_pages(values_.data(), static_cast<std::uint64_t>(values_.size()));
-  // A sample suffices, because points far outside its range only cost time.
+  // A sample of the rows suffices. Points far outside its range cost time but no correctness.
   const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
   const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
@@ -825,7 +831,7 @@ template <class T>
 void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
   const std::int64_t stride = packed_stride(points_.columns());
-  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // after a row of floats
+  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // stored after one row of floats
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
     limits_[row] = std::numeric_limits<float>::infinity();
@@ -842,7 +848,7 @@ void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
     if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_row_f32));
     else pack(HWY_DYNAMIC_DISPATCH(pack_row_f64));
   }
-  // Writes the panel line by line. Row by row, each cache line would be fetched again for every row.
+  // Writes the panel in the order of its cache lines. Writing row by row would fetch each line once per row.
   for (std::int64_t quad = 0; quad < quads(); ++quad)
     for (std::int64_t place = 0; place < panel_rows; ++place)
       std::memcpy(out + 4 * (panel_rows * quad + place), packed + place * stride + 4 * quad, 4);
@@ -947,10 +953,10 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     (candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(), facts);
     else HWY_DYNAMIC_DISPATCH(pack_trial_f64)(candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(),
                                               facts);
-    if (!(facts.largest <= 0x1p40)) continue;  // never excluded
+    if (!(facts.largest <= 0x1p40)) continue;  // such a candidate is never excluded
     high_starts_[at] = -128 * facts.high_sum;
     low_starts_[at] = -128 * facts.low_sum;
-    // The rounding of these double sums is far below the 2^-18 by which everything is widened.
+    // The margin 2^-18 also covers the rounding of these double sums.
     const double wide = 1 + 0x1p-18;
     const double step = facts.step;
     const double all = 128 * std::sqrt(facts.highs) + std::sqrt(facts.lows);
@@ -965,7 +971,7 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     half_[at] = static_cast<float>(0.5 * facts.squares / wide);
     half_above_[at] = static_cast<float>(0.5 * facts.squares * wide + 0x1p-110);
   }
-  // Group by group, with the same quad of all candidates contiguous.
+  // Reorders the integers group by group. Within a group, the same quad of all candidates is contiguous.
   const auto interleave = [&](std::vector<std::int32_t>& to, std::int64_t group,
                               std::initializer_list<const std::int32_t*> from) {
     to.resize(from.size() * static_cast<std::size_t>(count_ * quads));

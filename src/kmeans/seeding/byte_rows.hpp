@@ -55,7 +55,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The copy as the kernels see it. Plain data, because it is passed to code compiled for other instruction sets.
+/// The copy as the kernels use it. A plain struct, because it is passed to code compiled for other instruction sets.
 struct ByteRowsView {
   std::int64_t quads;          ///< dimensions / 4, rounded up
   const std::uint8_t* panels;  ///< [panel of 32 rows][quad][row][4]: q + 128
@@ -71,7 +71,7 @@ struct ByteRowsView {
   const float* rest_lengths;    ///< per row: upper bound of |s q| + |s' q'|
 };
 
-/// Output pointers for the facts about a row.
+/// Pointers to which the facts about a row are written.
 struct ByteRowFacts {
   float* scale;
   float* residual;
@@ -108,8 +108,8 @@ struct ByteTrialsView {
     const float* norms;   ///< w
   };
   std::int64_t count;
-  std::int64_t group;               ///< candidates per group, except the last group
-  std::int64_t pair_group;          ///< candidates per group of `pairs`
+  std::int64_t group;               ///< number of candidates in each group; the last group may have fewer
+  std::int64_t pair_group;          ///< number of candidates in each group of `pairs`
   std::int64_t stride;              ///< 32-bit words per candidate in `rows_high` and `low`: whole vectors
   const std::int32_t* high;         ///< [group][quad][candidate of the group]: four h
   const std::int32_t* pairs;        ///< for few candidates: [group][quad][candidate of the group]: four h, four l
@@ -122,19 +122,19 @@ struct ByteTrialsView {
   const float* half_above;  ///< upper bound of b
 };
 
-/// A candidate that is not excluded for some of 32 points.
+/// A candidate that some of the 32 points of a panel do not exclude.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< one bit per point
+  std::uint32_t points;  ///< one bit per point that does not exclude the candidate
 };
 
-/// Largest number of candidates for which ByteRows::settle() searches each row's nearest.
+/// The largest number of candidates for which ByteRows::settle() finds the nearest one of each row.
 inline constexpr std::int64_t few_candidates = 12;
 
 template <class T>
 class ByteRows;
 
-/// Candidates in two bytes. Reused from call to call, so that memory is allocated once.
+/// Candidates as integers of two bytes. Reuse the object to avoid allocations.
 class ByteTrials {
  public:
   template <class T>
@@ -159,9 +159,9 @@ class ByteTrials {
 struct ByteScratch {
   std::vector<Undecided> undecided;
   std::vector<std::int32_t> products;
-  std::vector<float> estimates;  ///< for few candidates: q.p
+  std::vector<float> estimates;  ///< q.p; only for few candidates
   std::vector<float> bounds;
-  std::vector<std::uint32_t> open;  ///< for few candidates: the points for which each candidate is still open
+  std::vector<std::uint32_t> open;  ///< for few candidates: the points to which each candidate may be nearest
 
   void make(std::int64_t candidates) {
     undecided.resize(static_cast<std::size_t>(candidates));
@@ -180,46 +180,47 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
-  /// Allocates the second bytes; no row has one yet.
+  /// Allocates memory for the second bytes. Afterwards no row has a second byte yet.
   void make_rests();
 
-  /// Copies the rows of one panel. All other calls for these rows require this. The initial limits exclude every
+  /// Copies the rows of one panel. Call it before all other functions for these rows. The initial limits exclude every
   /// candidate. `scratch` holds scratch_floats(columns()) floats and needs no alignment.
   void copy_panel(std::int64_t panel, float* scratch);
 
-  /// Sets the distance from which candidates are excluded for a row.
+  /// Sets the distance of a row's nearest chosen row. Candidates at this distance or farther are excluded.
   void set_limit(std::int64_t row, double distance) {
     float& limit = limits_[row];
     if (distance == 0) {
-      limit = std::numeric_limits<float>::infinity();  // no candidate is nearer
+      limit = std::numeric_limits<float>::infinity();  // at distance 0 no candidate can be nearer
       return;
     }
     const double value = static_cast<double>(half_squares_[row]) - distance * scale_ * half_scale_;
-    // At least -2^120, which is also below every bound.
+    // The limit is at least -2^120, and every bound of a candidate is larger, so a limit of -2^120 excludes none.
     limit = static_cast<float>(std::max(value - std::abs(value) * 0x1p-22 - 0x1p-100, -0x1p120));
   }
 
   /// Stops excluding candidates for the row by their distance.
   void set_no_limit(std::int64_t row) { limits_[row] = -0x1p120F; }
 
-  /// Writes the candidates that are not excluded for each of a panel's points to scratch.undecided, ascending, and
-  /// returns their number. `scratch` must be made for count() candidates.
+  /// Finds, for each of a panel's points, the candidates that are not excluded. Writes them to scratch.undecided in
+  /// ascending order and returns their number. `scratch` must be made for count() candidates.
   std::int64_t find_nearer(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
   /// Like find_nearer(), but also omits candidates that are certainly not the nearest of all candidates.
   std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// For few candidates: stores in labels[], for each of a panel's 32 rows and regardless of its limit, a candidate
-  /// that may be the nearest. Returns the rows for which other candidates in scratch.open may be as near.
+  /// For few candidates: stores in labels[], for each of a panel's 32 rows, a candidate that may be the nearest.
+  /// Ignores the rows' limits. Returns the rows for which other candidates, listed in scratch.open, may be as near.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// For an open row with a second byte: removes candidates that cannot be the nearest; returns how many remain.
+  /// Removes the candidates that cannot be the nearest to an open row with a second byte. Returns how many remain.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 
   bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
 
-  /// Computes the second byte of a row, if it can have one and make_rests() was called; one thread per row.
+  /// Computes the second byte of a row if the row can have one and make_rests() was called. Threads may process
+  /// different rows concurrently.
   void copy_rest(std::int64_t row, float* scratch);
 
   static constexpr std::int64_t scratch_floats(std::int64_t columns) {
@@ -237,13 +238,14 @@ class ByteRows {
  private:
   ByteRowsView view() const;
   std::int64_t quads() const { return (points_.columns() + 3) / 4; }
-  /// Distance between packed rows: an odd number of vectors, so that the rows do not all map to a few cache sets.
+  /// Distance between packed rows. It is an odd number of vectors, because otherwise the rows would share a few cache
+  /// sets.
   static constexpr std::int64_t packed_stride(std::int64_t columns) { return ((columns + 15) / 16 | 1) * 16; }
   static constexpr std::int64_t rest_stride(std::int64_t columns) { return (columns + 63) / 64 * 64; }
 
   MatrixView<const T> points_;
   std::vector<T> middle_;
-  bool dot_instructions_;  ///< true if the CPU multiplies and adds to 32 bits in one instruction
+  bool dot_instructions_;  ///< true if the CPU multiplies bytes and adds to 32 bits in one instruction
   double scale_ = 1;
   double half_scale_ = 0.5;  ///< half of scale_, widened by the error of the canonical chain
   Buffer<std::uint8_t> values_;

@@ -1,13 +1,14 @@
-// Groups the points by their nearest chosen row and keeps the squared distances. k-means++ and k-means|| query them
-// again and again; the triangle inequality spares reading most points.
+// Groups the points by their nearest chosen row and keeps the squared distances. k-means++ and k-means|| query both
+// repeatedly. By the triangle inequality, most points need not be read.
 //
-// A point x of chosen row c, at squared distance D(x, c), cannot be nearer to a candidate y if D(c, y) >= 4 D(x, c).
-// The points are kept in chunks of some thousand. A chunk is ordered by chosen row, with one segment per row and the
-// largest distance in the segment, so one comparison excludes a whole segment for all candidates. With few dimensions a
-// step soon costs only the points near the candidates instead of all n. The results have the bits of the plain loop.
+// Let c be the nearest chosen row of a point x, and D the squared distance. If D(c, y) >= 4 D(x, c), then a candidate y
+// is no nearer to x than c is. The points are kept in chunks of some thousand. A chunk is ordered by chosen row, and
+// the points of a chosen row form a segment. Each segment stores its largest distance, so one comparison can exclude it
+// for all candidates. With few dimensions, after some steps a step reads only the points near the candidates. The
+// results have the same bits as a plain loop over all n points.
 // Source: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
 //
-// Memory: 10 bytes per point (a distance and a place in the order), and 16 per segment of each chunk.
+// Memory: 10 bytes per point (a distance and a place in the order), and 16 bytes per segment of each chunk.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,8 @@ class Cover final : public Potential<T> {
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch_points);
-    // About 64 points per segment keep the cost of segments small; but all threads need enough chunks.
+    // Gives a chunk about 64 points per segment, which keeps the cost of segments small. If the threads need more
+    // chunks, chunks are smaller.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
@@ -120,12 +122,12 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk have 16 bits
+  static constexpr std::int64_t most_chunk_rows = 65536;  // the order stores a place in a chunk in 16 bits
   static constexpr std::int64_t ahead = 32;               // prefetch distance, in points
-  static constexpr std::int64_t batch_points = 256;       // points whose distances are computed together
+  static constexpr std::int64_t batch_points = 256;       // number of points whose distances are computed together
 
   struct Segment {
-    double radius = 0;  ///< the largest squared distance to the chosen row
+    double radius = 0;  ///< the largest squared distance of its points to the chosen row
     std::int32_t chosen = 0;
     std::uint32_t count = 0;
   };
@@ -136,24 +138,25 @@ class Cover final : public Potential<T> {
     std::int64_t rows[batch_points];
     const T* addresses[batch_points];
     double closest[batch_points];
-    double weights[batch_points];  ///< only with weights
+    double weights[batch_points];  ///< used only if points have weights
     std::vector<std::size_t> candidates;
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;  ///< [candidate][row]
   };
 
-  /// New segments of the points of one chunk. One object per thread.
+  /// The points that move to new segments in one chunk. One object per thread.
   struct Moves {
     void make(std::int64_t rows, std::size_t candidates) {
       target.resize(static_cast<std::size_t>(rows));
       gained.resize(candidates);
     }
-    std::vector<std::uint8_t> target;                ///< per place in the chunk: 0, or 1 + the new chosen row
-    std::vector<char> losers;                        ///< per segment: nonzero if it loses points
-    std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row
+    std::vector<std::uint8_t> target;  ///< for each place in the chunk: 0, or 1 + the index of the new chosen row
+    std::vector<char> losers;          ///< for each segment: nonzero if it loses points
+    std::vector<std::vector<std::uint16_t>> gained;  ///< for each new chosen row: the places of its points
   };
 
-  /// The candidates, and the distance from its chosen row up to which a point is out of a candidate's reach.
+  /// Stores, for each chosen row and candidate, the distance up to which points of the chosen row cannot be nearer to
+  /// the candidate.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
@@ -162,7 +165,7 @@ class Cover final : public Potential<T> {
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
       // D and 4 D each have a relative error of about (d + 2) / 2 units in the last place, except near the smallest
-      // doubles. The factor allows for eight times that.
+      // doubles. The factor covers an error eight times as large.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
 #pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch_points)
       for (std::size_t first = 0; first < chosen; first += batch_points) {
@@ -187,8 +190,8 @@ class Cover final : public Potential<T> {
       cover.honour_stop();
     }
 
-    /// Fills `batch` with the points of the chunk to which a candidate may be nearer, a batch of one segment at a time,
-    /// and calls `use(segment's number)` for each batch.
+    /// Collects the points of the chunk to which a candidate may be nearer. Fills `batch` with points of one segment at
+    /// a time, and calls `use(segment's number)` each time.
     template <class Use>
     void for_each_batch(std::size_t chunk, Batch& batch, const Use& use) const {
       const std::vector<Segment>& segments = cover_.chunks_[chunk];
@@ -203,10 +206,11 @@ class Cover final : public Potential<T> {
           choose_candidates(segment, batch);
           while (at < end) {
             if (cover_.stop_.stop_requested()) return;
-            // Writes first and counts afterwards, because a branch would be unpredictable.
+            // Writes every point and then increases the count only if the point qualifies. A branch would be
+            // unpredictable.
             batch.count = 0;
             for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
-              // Stays within the chunk: another thread may change the next chunk's order.
+              // Prefetches only within the chunk, because another thread may change the next chunk's order.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
               batch.rows[batch.count] = row;
@@ -243,8 +247,9 @@ class Cover final : public Potential<T> {
 
     const Cover& cover_;
     std::vector<const T*> addresses_;
-    std::vector<double> reach_;  ///< [chosen row][candidate]: points at most this far from the chosen row stay
-    std::vector<double> least_;  ///< per chosen row: the minimum over the candidates
+    std::vector<double> reach_;  ///< [chosen row][candidate]: points at most this far from the chosen row cannot be
+                                 ///< nearer to the candidate
+    std::vector<double> least_;  ///< for each chosen row: the minimum of `reach_` over the candidates
   };
 
   std::int64_t first_row(std::size_t chunk) const { return static_cast<std::int64_t>(chunk) * chunk_rows_; }
@@ -271,8 +276,8 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// Returns the share of `batch` in total() if its points could also move to a candidate at these distances, plus a
-  /// term that depends on `batch` alone.
+  /// Computes the sum of `batch` in total() if each point could also choose a row at the given distances. Returns it
+  /// plus a term that depends only on `batch`.
   std::uint64_t total_with(const Batch& batch, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;
@@ -285,7 +290,7 @@ class Cover final : public Potential<T> {
     return sum;
   }
 
-  /// Moves a point to the nearest new row if that row is nearer than the point's current one.
+  /// Moves a point to the nearest new row if that row is nearer than the current row. Returns true if it is.
   bool lower(std::size_t chunk, const Batch& batch, std::size_t index, Moves& moves) {
     const std::int64_t row = batch.rows[index];
     double least = batch.closest[index];
@@ -298,13 +303,13 @@ class Cover final : public Potential<T> {
       }
     }
     if (nearest == moves.gained.size()) return false;
-    // The chunk owns its blocks, so no other thread writes this block.
+    // Chunks consist of whole blocks of the sums, so no other thread changes this block.
     Potential<T>::lower(row, least);
     moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
     return true;
   }
 
-  /// Removes the points that move from their segments and collects them in new segments at the chunk's end.
+  /// Moves points to new segments at the end of the chunk.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);
@@ -350,8 +355,8 @@ class Cover final : public Potential<T> {
     }
   }
 
-  std::int64_t at_once_ = 0;     ///< rows per batch: fewer than batch_points if rows are long
-  Buffer<std::uint16_t> order_;  ///< per chunk: row numbers relative to its first row, segment by segment
+  std::int64_t at_once_ = 0;     ///< number of points per batch; less than batch_points if rows are long
+  Buffer<std::uint16_t> order_;  ///< for each chunk: the row numbers relative to its first row, segment by segment
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
 };

@@ -1,6 +1,6 @@
-// An 8-bit copy of the points. For most pairs of a point x and a candidate y it proves that y is no nearer to x than
-// x's current chosen row. It has a quarter to an eighth of the bytes to read, and its products run on the tensor cores.
-// Only the pairs that it leaves undecided need the canonical chain.
+// An 8-bit copy of the points. For most pairs of a point x and a candidate y, the copy proves that y is no nearer to x
+// than x's current chosen row. The copy has a quarter to an eighth of the points' bytes, and its products run on the
+// tensor cores. Only undecided pairs need the canonical chain.
 //
 // Rows are shifted by a middle m and scaled by a power of two to magnitude at most 1. Row x becomes s_x q_x with
 // integers |q| <= 127, and e_x is the length of the rounding error. Then
@@ -34,23 +34,23 @@ namespace gradus::kmeans_detail {
 
 using cuda::DeviceRows;
 
-constexpr int byte_columns = 4096;  ///< limit: eight candidates fit in shared memory
+constexpr int byte_columns = 4096;  ///< the largest number of columns for which eight candidates fit in shared memory
 constexpr double byte_margin = 0x1p-19;
 
 constexpr int tile_rows = 32;      ///< rows per tile; a warp processes one tile at a time
-constexpr int chunk_columns = 64;  ///< 16 bytes per lane
+constexpr int chunk_columns = 64;  ///< a lane reads 16 bytes of a chunk
 
-/// Returns the bytes per row, a multiple of one thread's load.
+/// Returns the bytes per row: the columns rounded up to 16 bytes, which a thread loads at a time.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
-/// Returns e, the length of the rounding errors, from the sum of their squares.
+/// Returns the residue e, the length of the vector of rounding errors, from the sum of its squares.
 __device__ inline float residue_of(double squares, int columns) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) + sqrt(static_cast<double>(columns)) * 0x1p-44);
 }
 
-/// The counterpart of ByteRows (byte_rows.hpp) on the GPU: the copy of the points and the terms of the bound. The copy
-/// consists of tiles of 32 rows, a tile of chunks of 64 columns (the last one may be narrower), and a chunk of its
-/// rows. In this order a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it multiplies.
+/// The copy of the points on the GPU and the terms of the bound, like ByteRows (byte_rows.hpp) on the CPU. The copy
+/// consists of tiles of 32 rows. A tile consists of chunks of 64 columns, of which the last one may be narrower. In
+/// this order a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it multiplies.
 struct DeviceByteRows {
   signed char* bytes;
   float* lengths;  ///< [tile][Length][row of the tile]
@@ -66,10 +66,10 @@ struct DeviceByteRows {
   };
 
   __host__ __device__ int chunks() const { return (stride + chunk_columns - 1) / chunk_columns; }
-  /// Returns how many 16-byte units each row has in a chunk.
+  /// Returns the number of 16-byte units of each row in a chunk.
   __device__ int units_of(int chunk) const { return min(4, stride / 16 - 4 * chunk); }
   __device__ const signed char* tile(std::int64_t number) const { return bytes + number * (tile_rows * stride); }
-  /// Returns the row's 16 bytes for the columns from 16 * unit on.
+  /// Returns the address of 16 bytes of the row: the columns from 16 * unit on.
   __device__ signed char* unit_of(std::int64_t row, int unit) const {
     const int chunk = unit / 4;
     return bytes + row / tile_rows * (tile_rows * stride) + chunk * (tile_rows * chunk_columns) +
@@ -79,7 +79,7 @@ struct DeviceByteRows {
     return lengths[row / tile_rows * (kinds * tile_rows) + which * tile_rows + row % tile_rows];
   }
 
-  /// Returns r for a point with canonical squared distance `closest` to its chosen row.
+  /// Returns the reach r of a point. `closest`: the canonical squared distance to its chosen row.
   __device__ float reach_of(double closest, float residue) const {
     return __fadd_ru(__double2float_ru(sqrt(closest) * unit * (1 + byte_margin)), residue);
   }
@@ -97,15 +97,17 @@ struct BytePoint {
   float square;
   float reach;
 
-  /// Returns a lower bound of the squared distance of the copies. `product` is the dot product of both rows' bytes.
+  /// Returns a lower bound of the squared distance between the copies of a point and a candidate. `product` is the dot
+  /// product of their bytes.
   __device__ float least(const ByteCandidate& candidate, int product) const {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
-  /// Returns the upper bound: the squares are stored 2^-19 too small, and roundings are below 2^-20 of them.
+  /// Returns an upper bound of the squared distance. Stored squares are too small by 2^-19, and roundings are below
+  /// 2^-20 of them.
   __device__ float most(float square_of_candidate, float least) const {
     return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }
-  /// Returns the squared distance of the copies from which a candidate is proved no nearer than the chosen row.
+  /// Returns the squared distance between the copies from which on a candidate is proved no nearer than the chosen row.
   __device__ float reached(float residue_of_candidate) const {
     const float sum = reach + residue_of_candidate;
     return sum * (sum * static_cast<float>(1 + byte_margin));
@@ -115,8 +117,8 @@ struct BytePoint {
   }
 };
 
-/// Returns r for a point that may join a row whose copy is at a squared distance of at most `most`. The value exceeds
-/// the distance by more than its roundings, so every row that it excludes is strictly farther.
+/// Returns the reach r of a point that may join a row whose copy is at most at the squared distance `most`. The margin
+/// of r exceeds the roundings of both distances, so every row that r excludes is strictly farther.
 __device__ inline float reach_within(float most, float residue, float other_residue) {
   return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
 }
@@ -129,11 +131,11 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// Returns the shared memory of eight candidates. A candidate's bytes are stored as the lanes multiply them:
-/// [eight][chunk][lane], 16 each. Lane 4 g + t holds bytes of candidate g of the eight.
-__host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }  // of eight
+/// Returns the bytes of shared memory for eight candidates. The layout [eight][chunk][lane], with 16 bytes each, is the
+/// order in which lanes multiply. Lane 4 g + t holds bytes of candidate g.
+__host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }
 
-/// Copies the bytes of a row to the place of candidate `number`, or zeros if `row` is negative. Called by a whole warp.
+/// Copies a row to the place of candidate `number`. If `row` is negative, writes zeros. Called by a whole warp.
 __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t row, int number, uint4* candidates) {
   const int chunks = rows.chunks();
   for (int unit = static_cast<int>(threadIdx.x % 32); unit < 4 * chunks; unit += 32) {
@@ -143,13 +145,15 @@ __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t 
   }
 }
 
-/// A chunk of a tile in shared memory. Each lane copies what it multiplies: 16 bytes of rows g, g + 8, g + 16, g + 24.
+/// A chunk of a tile in shared memory. Each lane copies the bytes that it multiplies: 16 bytes of rows g, g + 8, g + 16
+/// and g + 24.
 struct ByteStage {
   uint4 parts[4][32];
-  float lengths[DeviceByteRows::kinds][tile_rows];  ///< only in the first chunk of a tile
+  float lengths[DeviceByteRows::kinds][tile_rows];  ///< filled only with the first chunk of a tile
 };
 
-/// Pipelines the chunks of a warp's tiles to shared memory: while one is multiplied, the next ones are in flight.
+/// Pipelines the chunks of a warp's tiles to shared memory: while the warp multiplies one chunk, the next ones are
+/// loading.
 class ByteStream {
  public:
   static constexpr int stages = 4;
@@ -165,7 +169,7 @@ class ByteStream {
 
   __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
 
-  /// Starts copying the first chunks, without the lengths. All earlier chunks must have been consumed.
+  /// Starts to copy the first chunks, without the lengths. Call it when the warp has used all earlier chunks.
   __device__ void start(const Tiles& tiles) {
     bytes_ = rows_.tile(tiles.first);
     lengths_ = lengths_of(tiles.first);
@@ -174,10 +178,10 @@ class ByteStream {
     chunk_ = 0;
     fill_ = 0;
     taken_ = 0;
-    __syncwarp();  // all lanes have read the earlier lengths
+    __syncwarp();  // all lanes have read the previous lengths
     for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
   }
-  /// Starts copying the lengths that start() omits.
+  /// Starts to copy the lengths that start() omits.
   __device__ void ask_for_lengths(const Tiles& tiles) {
     const int chunks = rows_.chunks();
     int number = 0;
@@ -193,13 +197,13 @@ class ByteStream {
   /// Returns the next chunk and releases the previous one.
   __device__ const ByteStage& next() {
     cuda::wait_for_copies<stages - 2>();
-    __syncwarp();  // all lanes see the lengths and have read the previous chunk's
+    __syncwarp();  // all lanes see the lengths and have read the previous chunk
     issue(true);
     const ByteStage& stage = ring_[taken_];
     taken_ = taken_ + 1 == stages ? 0 : taken_ + 1;
     return stage;
   }
-  /// Waits for all copies; required before the warp exits.
+  /// Waits for all copies. Call it before the warp exits.
   __device__ static void finish() { cuda::wait_for_copies<0>(); }
 
  private:
@@ -247,7 +251,7 @@ class ByteStream {
   int taken_ = 0;
 };
 
-/// Reads the bound's terms of a lane's four rows from the first chunk of their tile.
+/// Reads the terms of the bound for a lane's four rows from the first chunk of their tile.
 __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4]) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
 #pragma unroll
@@ -259,8 +263,8 @@ __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4
 }
 
 /// Adds the products of a lane's parts of a chunk and eight candidates to `sums`. Sums 0 and 1 belong to row g and
-/// candidates 2 t and 2 t + 1; sums 2 and 3 to row g + 8; the second half to rows g + 16 and g + 24. Rows and
-/// candidates map bytes to columns alike, so the order of columns does not matter.
+/// candidates 2 t and 2 t + 1. Sums 2 and 3 belong to row g + 8, and the second half to rows g + 16 and g + 24. The
+/// bytes of rows and candidates have the same order of columns, so this order does not affect the products.
 __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4], const uint4& other) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -271,19 +275,20 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
   }
 }
 
-/// Canonical distances computed by a warp. The warp loads the rows x together, so that neighbouring lanes read
-/// neighbouring bytes, and keeps three pieces of each row in flight or in use. The functions are not inlined, so that
-/// their registers do not add to the caller's.
+/// Computes canonical distances with a warp. The lanes load the rows x together, so that neighbouring lanes read
+/// neighbouring bytes. Three pieces of each row are loading or in use at a time. The functions are not inlined, because
+/// their registers would add to the caller's.
 class Chains {
  public:
-  static constexpr int piece_bytes = 2048;  ///< over all rows
+  static constexpr int piece_bytes = 2048;  ///< bytes of a piece of all rows
   static constexpr int pieces_at_once = 3;
   static constexpr int bytes = pieces_at_once * piece_bytes;  ///< shared memory per warp, a multiple of 16
-  static constexpr int most_side_by_side = 8;                 ///< limit of rows y in distances_to_all()
+  static constexpr int most_side_by_side = 8;                 ///< the largest number of rows y in distances_to_all()
   static constexpr int bytes_of_others = 1024;                ///< additional shared memory of distances_to_all()
   static constexpr unsigned int everyone = 0xffffffffu;
 
-  /// Returns true if rows are read in pieces. In very short rows, a lane's reads already use whole cache lines.
+  /// Returns true if rows are loaded in pieces. Very short rows are not: a lane that reads a whole row already uses
+  /// whole cache lines.
   template <class T>
   __device__ static bool by_pieces(int columns, bool by_quads) {
     return by_quads && columns / quad<T> > few_units;
@@ -299,7 +304,7 @@ class Chains {
     int column = 0;
     if (by_pieces<T>(columns, by_quads)) {
       const int units = columns / quad<T>;
-      // Fewer pairs get longer pieces. Unit `number` of a piece belongs to row number >> log_width.
+      // With fewer pairs, each row gets longer pieces. Unit `number` of a piece belongs to row number >> log_width.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;
@@ -330,7 +335,7 @@ class Chains {
         fill = fill + piece_bytes == bytes ? 0 : fill + piece_bytes;
       };
       const bool is_mine = lane < count;
-      uint4 others[few_units];  // of y, loaded one step ahead
+      uint4 others[few_units];  // units of y, loaded one step ahead
       const auto ask = [&](int first) {
 #pragma unroll
         for (int index = 0; index < few_units; ++index)
@@ -344,7 +349,7 @@ class Chains {
       int used = -piece_bytes;
       for (int first = 0; first < units; first += few_units) {
         if ((first & (width - 1)) == 0) {
-          __syncwarp();  // the previous piece has been read
+          __syncwarp();  // all lanes have read the previous piece
           bring((first >> log_width) + pieces_at_once - 1);
           cuda::wait_for_copies<pieces_at_once - 1>();
           __syncwarp();  // all lanes see the piece
@@ -369,7 +374,7 @@ class Chains {
                    static_cast<double>(right[index].values[element]));
         }
       }
-      __syncwarp();  // the last piece has been read
+      __syncwarp();  // all lanes have read the last piece
       column = units * quad<T>;
     }
     if (lane < count) {
@@ -380,9 +385,9 @@ class Chains {
     return sum;
   }
 
-  /// Computes the distances from each lane's x (up to 32 rows) to the `others` rows y of the same matrix, with numbers
-  /// `which`. Use it when most of these distances are needed. Requires rows that are read in pieces. `room_of_others`
-  /// is bytes_of_others of shared memory.
+  /// Computes the distances from each lane's x (up to 32 rows) to the rows y with the numbers `which`. Use it when most
+  /// of these distances are needed. Requires that rows are read in pieces. `room_of_others` points to bytes_of_others
+  /// of shared memory.
   template <class T>
   __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
                                                        const std::int64_t* which, int others, unsigned char* room,
@@ -410,7 +415,7 @@ class Chains {
       }
       cuda::end_group();
     };
-    // Lane 4 g + t loads unit t of each piece of row y number g.
+    // Lane 4 g + t loads unit t of each piece of the row y with number g.
     const int number = lane / width;
     const T* const other = rows.data + which[number < others ? number : 0] * rows.stride;
     const auto ask = [&](int piece) {
@@ -420,13 +425,13 @@ class Chains {
     };
     double sums[most_side_by_side] = {};
     double* const wide = reinterpret_cast<double*>(room_of_others);
-    constexpr int pitch = width * quad<T>;  // doubles per y
+    constexpr int pitch = width * quad<T>;  // distance between the rows y in shared memory, in doubles
     bring(0);
     uint4 next = ask(0);
     for (int piece = 0; piece < pieces; ++piece) {
       Quads<T> part;
       part.all = next;
-      __syncwarp();  // the previous piece has been read
+      __syncwarp();  // all lanes have read the previous piece
 #pragma unroll
       for (int element = 0; element < quad<T>; element += 2)
         *reinterpret_cast<double2*>(wide + number * pitch + lane % width * quad<T> + element) =
@@ -443,7 +448,7 @@ class Chains {
         double values[quad<T>];
 #pragma unroll
         for (int element = 0; element < quad<T>; ++element) values[element] = static_cast<double>(left.values[element]);
-          // Zeros past the end of both rows add nothing.
+          // Both rows are padded with zeros, which add nothing to the sums.
 #pragma unroll
         for (int y = 0; y < most_side_by_side; ++y) {
           if (y >= others) break;
@@ -456,7 +461,7 @@ class Chains {
         }
       }
     }
-    __syncwarp();  // the last piece has been read
+    __syncwarp();  // all lanes have read the last piece
     const T* const x = rows.data + (first + (lane < count ? lane : 0)) * rows.stride;
 #pragma unroll
     for (int y = 0; y < most_side_by_side; ++y) {
@@ -478,7 +483,7 @@ class Chains {
     T values[quad<T>];
   };
 
-  /// Returns the permutation of a row's units that puts eight rows read together into different banks.
+  /// Returns the permutation of a row's units that distributes eight rows, which are read together, over the banks.
   __device__ static int permutation(int row, int width) { return width >= 8 ? row & 7 : row >> 1 & 3; }
   __device__ static void extend(double& sum, double left, double right) {
     const double difference = left - right;
@@ -490,8 +495,8 @@ namespace byte_rows {
 
 constexpr int sample_rows = 256;
 
-/// Computes the mean of a sample of rows per column, and the largest |y - m| of row y as the bits of a non-negative
-/// double. Launch shape: one block of sample_rows threads per column.
+/// Computes the mean of each column over a sample of rows, and the largest |y - m| of row y. Stores it as the bits of a
+/// non-negative double. Launch shape: one block of sample_rows threads per column.
 template <class T>
 __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* middle, Word* largest) {
   __shared__ double sums[sample_rows];
@@ -512,7 +517,7 @@ __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* mi
                          __double_as_longlong(magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
 }
 
-/// Four consecutive values of a row, zero past its end.
+/// Four consecutive values of a row. Values past the end of the row are zero.
 template <class T>
 struct Quad {
   T values[4];
@@ -520,7 +525,7 @@ struct Quad {
   __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
     const T* const from = rows.data + row * rows.stride + column;
     if (by_quads && column + 4 <= rows.columns) {
-      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // loads of 16 bytes
+      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // number of 16-byte loads
       union {
         uint4 all[loads];
         T each[4];
@@ -545,7 +550,7 @@ __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* m
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int lane = static_cast<int>(thread % lanes);
-  // All lanes of a warp run the same number of rounds, because they exchange results.
+  // All lanes of a warp take the same number of rounds, because they exchange results.
   const std::int64_t rounds = (rows.count * lanes + threads - 1) / threads;
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t row = (round * threads + thread) / lanes;

@@ -1,10 +1,10 @@
 // Choice of the first centroids on a GPU: the operations of k-means++ and k-means|| on distances to the chosen rows.
 //
 // One kernel takes the steps of greedy k-means++ (cuda_trials.cuh), and another adds the rows of a round of k-means||
-// (cuda_rounds.cuh). Both read an 8-bit copy of the points. Without the copy, a step reads the points twice, for the
-// gains of the candidates and to add the best one: 2 n d elements, 17 n bytes of distances, and (trials + 1) n d
-// differences and multiply-adds in double. Sums are integers, so blocks may finish in any order. Prefix sums are
-// searched in three steps: groups of 256 blocks, blocks of 256 rows, rows.
+// (cuda_rounds.cuh). Both read an 8-bit copy of the points. Without the copy, a step reads the points twice: once for
+// the gains of the candidates, and once to add the best candidate. This reads 2 n d elements and 17 n bytes of
+// distances, and takes (trials + 1) n d differences and multiply-adds in double. Sums are integers, so blocks may
+// finish in any order. Prefix sums are searched in three steps: groups of 256 blocks, blocks of 256 rows, rows.
 #include "kmeans/seeding/cuda_cover.hpp"
 
 #include <algorithm>
@@ -20,19 +20,19 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr int group_blocks = 256;      // blocks of rows per second-level sum
-constexpr int candidates_at_once = 8;  // distances per thread at a time
+constexpr int group_blocks = 256;      // number of blocks of rows in a second-level sum
+constexpr int candidates_at_once = 8;  // number of distances that a thread computes at a time
 constexpr int fewest_added_by_bytes = 2;
 
-/// Smallest magnitude of points for which the 8-bit copy is made: the squared differences in the bound do not
-/// underflow, and the squares of the inverse do not overflow.
+/// The smallest magnitude of points for which the 8-bit copy is made. At this magnitude, squared differences do not
+/// underflow and the square of the inverse does not overflow.
 constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
 
 /// Assigns each point to the nearest of `count` new rows if that is nearer than its current row; ties go to the first.
-/// `before` rows were chosen earlier. Writes the sum of each block. `is_first`: no earlier distances exist.
-/// Launch shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
+/// `before` rows were chosen earlier. Writes the sum of each block. `is_first`: true if no distances exist yet. Launch
+/// shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
 template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
                          bool is_first) {
@@ -92,7 +92,7 @@ __global__ void sum_blocks(const CoverJob<T> job) {
   }
 }
 
-// Launch shape: one block of group_blocks threads per group of blocks.
+// Adds the sums of each group of blocks. Launch shape: one block of group_blocks threads per group.
 template <class T>
 __global__ void sum_groups(const CoverJob<T> job) {
   const std::int64_t block = std::int64_t{blockIdx.x} * group_blocks + threadIdx.x;
@@ -139,7 +139,8 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
 }
 
 /// Returns the index of the first of up to 256 numbers at which the prefix sum exceeds `target`, or the number of
-/// threads if none does. Subtracts the preceding numbers from `target`. All threads call it, each with its number.
+/// threads if the sum never exceeds it. Subtracts the preceding numbers from `target`. All threads of the block must
+/// call it, each with its number.
 __device__ int passes_at(Word mine, Word& target) {
   __shared__ Word prefix[block_rows];
   const int thread = static_cast<int>(threadIdx.x);
@@ -177,8 +178,8 @@ __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64
   if (thread == 0) found[blockIdx.x] = result;
 }
 
-/// Draws the rows of a round of k-means||, in any order. length[0] also counts rows that do not fit in `drawn`.
-/// Launch shape: grid-stride loop over the rows.
+/// Draws the rows of a round of k-means||, in any order. length[0] receives the number of all drawn rows, even if
+/// `drawn` is too small for them. Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::Philox random, int round,
                           std::int64_t* drawn, Word room, Word* length) {
@@ -201,7 +202,7 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
 
 }  // namespace
 
-/// Calls launch(job) for consecutive ranges of blocks, sized for `count` distances per row.
+/// Calls launch(job) for consecutive ranges of blocks. The size of a range depends on the `count` distances per row.
 template <class T>
 template <class Launch>
 void CudaCover<T>::in_portions(int count, const Launch& launch) const {
@@ -331,7 +332,7 @@ std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core:
     length.copy_to_host(&count, 1, stream());
     stream().wait();
     if (count > room) {
-      room = count;  // repeats the draw with the same rows and room for all
+      room = count;  // draws the same rows again, with enough memory for all of them
       continue;
     }
     std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
@@ -364,7 +365,7 @@ unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
 template <class T>
 void CudaCover<T>::put(std::span<const std::int64_t> rows) const {
   if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
-  stream().wait();  // the previous staged data has been sent
+  stream().wait();  // the previous copy from staged_ is complete
   std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
   std::copy(rows.begin(), rows.end(), staged);
   which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
@@ -391,7 +392,7 @@ void CudaCover<T>::rescale() {
   total_at_rescale_ = host_total_;
 }
 
-/// The 8-bit copy of the points, and the other buffers for steps of k-means++.
+/// The 8-bit copy of the points, and further buffers for steps of k-means++.
 template <class T>
 struct CudaCover<T>::Bytes {
   Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
@@ -399,7 +400,7 @@ struct CudaCover<T>::Bytes {
         lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
         published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
 
-  static constexpr std::int64_t most_steps = 1024;  ///< per launch
+  static constexpr std::int64_t most_steps = 1024;  ///< limit of steps per launch
 
   DeviceByteRows rows{};
   std::int64_t padded;  ///< number of rows, rounded up to whole blocks
@@ -422,11 +423,12 @@ void CudaCover<T>::make_bytes() {
   cuda::check_launch("find_middle");
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
-  // Magnitude of rows relative to the middle: no coordinate is farther from the first chosen row than the whole row is.
+  // Bounds the magnitude of the rows relative to the middle. A coordinate is no farther from the first chosen row than
+  // the whole row is.
   const double magnitude = std::bit_cast<double>(staged_[0]) + std::sqrt(largest_distance_) * (1 + byte_margin);
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
   bytes_ = std::make_unique<Bytes>(rows.count, rows.columns, most_blocks_of_steps());
-  // The padding of the last block is read, but its results are not used.
+  // Clears the padding of the last block. Kernels read the padding but ignore its results.
   const std::int64_t written = rows.count / tile_rows * tile_rows * byte_stride(rows.columns);
   cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
                               static_cast<std::size_t>(bytes_->bytes.size() - written), stream()),
@@ -441,7 +443,7 @@ void CudaCover<T>::make_bytes() {
   byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), middle.data(), lanes,
                                                                 closest_.data(), bytes_->rows);
   cuda::check_launch("convert");
-  stream().wait();  // the middle has been read
+  stream().wait();  // the kernels have read `middle`, which is freed now
 }
 
 template <class T>
@@ -451,14 +453,15 @@ std::int64_t CudaCover<T>::most_blocks_of_steps() const {
   return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, units});
 }
 
-/// Spreads few points over all multiprocessors by tiles, and many points by the rows of a sum.
+/// Returns the number of tiles by which rows are assigned to blocks. Few points are assigned by single tiles, to use
+/// all multiprocessors. Many points are assigned by the rows of a sum.
 template <class T>
 int CudaCover<T>::unit_tiles_of_steps() const {
   const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
   return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
 }
 
-/// Returns true if the 8-bit copy exists; makes it if possible.
+/// Makes the 8-bit copy if it does not exist yet. Returns false if the points allow no copy.
 template <class T>
 bool CudaCover<T>::has_bytes() {
   if (!bytes_ && job_->rows.columns <= byte_columns) make_bytes();
@@ -482,13 +485,13 @@ inline int room_of_a_block() {
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
 }
 
-/// Does the work of add_rows for the `count` rows in which_.
+/// Does the work of add_rows with the 8-bit copy, for the first `count` rows in which_.
 template <class T>
 void CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
-  // Very long rows, of which fewer fit next to the warps, are added in several launches.
+  // If rows are very long, fewer than most_added fit in shared memory. They are then added in several launches.
   const int at_once =
       std::min(rounds::most_added,
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
@@ -521,7 +524,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
   const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
-  // At most one warp per tile of a block.
+  // Uses at most one warp per tile of a block.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
   const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;

@@ -19,8 +19,8 @@ struct CoverJob;
 template <class T>
 class CudaCover final : public SeedingCover {
  public:
-  static constexpr std::int64_t most_candidates = 64;  ///< per call of gains()
-  static constexpr std::int64_t most_added = 4096;     ///< rows that add() handles with one wait
+  static constexpr std::int64_t most_candidates = 64;  ///< limit for one call of gains()
+  static constexpr std::int64_t most_added = 4096;  ///< number of rows that add() processes before it waits for the GPU
 
   /// `first`: the row chosen first. `groups`: true if weights_of_chosen() will be called.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
@@ -76,7 +76,7 @@ class CudaCover final : public SeedingCover {
   std::uint64_t total_at_rescale_ = 0;
   std::vector<std::int64_t> chosen_;
   double largest_weight_ = 0;
-  double largest_distance_ = 0;  ///< to the first chosen row
+  double largest_distance_ = 0;  ///< the largest distance to the first chosen row
   std::unique_ptr<Bytes> bytes_;
   double seconds_of_a_step_ = 1e-3;
 };

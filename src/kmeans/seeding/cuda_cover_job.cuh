@@ -1,4 +1,4 @@
-// The kernel arguments of a cover (cuda_cover.hpp).
+// The kernel arguments that all kernels of CudaCover share (cuda_cover.hpp).
 #pragma once
 
 #include "kmeans/assign/cuda_row_distances.cuh"
@@ -8,7 +8,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 struct CoverJob {
   DeviceRows<T> rows;
-  const T* weights;  ///< null: all 1
+  const T* weights;  ///< null: all weights are 1
   double weight_unit;
   Quantizer quantize;
   double* closest;
@@ -16,7 +16,7 @@ struct CoverJob {
   Word* block_sums;
   Word* group_sums;
   Word* total;
-  std::int64_t first_block;  ///< first block of rows that a launch of add_rows or find_gains reads
+  std::int64_t first_block;  ///< the first block of rows that a launch of add_rows or find_gains processes
   std::int64_t end_block;
 
   __device__ double weighed(std::int64_t row, double distance) const {

@@ -1,11 +1,11 @@
 // Adds many rows at a time, as the rounds of k-means|| do. The 8-bit copy (cuda_bytes.cuh) proves for most pairs of a
 // point and a new row that the new row is no nearer than the point's current one.
 //
-// A warp multiplies its 32 points by all new rows. It first tests only the nearest new row: for a point x and a new row
-// y, 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y grows as the copies come nearer, and its maximum over all y excludes all new
-// rows for most points. For the other points, the copies give an upper bound of the distance to the nearest row, which
-// excludes most new rows. The remaining pairs enter a queue. When 32 pairs wait, each lane computes one canonical
-// chain.
+// A warp multiplies its 32 points by all new rows. It first tests only the nearest new row. For a point x and a new row
+// y, the value 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y is larger if the copies are nearer. For most points, the maximum of
+// this value over all y already excludes all new rows. For each remaining point, the copies give an upper bound of the
+// distance to the nearest row, which excludes most new rows. The remaining pairs enter a queue. When 32 pairs wait,
+// each lane computes the canonical chain of one pair.
 //
 // Floor: reading the n rows' bytes and 16 bytes of bound terms per row, once per 64 new rows.
 #pragma once
@@ -17,13 +17,13 @@ namespace gradus::kmeans_detail::rounds {
 
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int fewest_warps = 6;  ///< minimum that must fit next to the new rows
-constexpr int most_added = 64;   ///< rows per launch: eight products of eight rows
+constexpr int fewest_warps = 6;  ///< shared memory must hold at least this many warps in addition to the new rows
+constexpr int most_added = 64;   ///< the largest number of new rows per launch: eight groups of eight
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// Largest number of pairs that enter a warp's queue at a time: all rows of a tile with eight new rows.
+/// The largest number of pairs that enter a warp's queue at a time: all rows of a tile with eight new rows.
 constexpr int at_once = 8 * tile_rows;
-/// Capacity of the queue, with room for fewer than 32 earlier pairs.
+/// Capacity of the queue. Up to 31 earlier pairs may wait in it.
 constexpr int queue_room = at_once + 32;
 
 struct WarpRoom {
@@ -46,7 +46,7 @@ struct RoundJob {
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< points can be read in 16-byte units
-  bool backwards;             ///< last row first: the rows read last are still in cache
+  bool backwards;             ///< processes the last row first, because the rows that were read last are still in cache
 };
 
 template <class T>
@@ -72,15 +72,15 @@ class Walker {
     if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
     for (int number = warp_; number < 8 * eights_; number += warps_)
       bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
-    __syncthreads();  // the maxima are initialised and can be raised
+    __syncthreads();  // the maxima are initialised
     if (threadIdx.x < most_added) {
-      // Unused places are infinitely far away.
+      // New rows past the last one are infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
       const float square = job_.bytes.length(row, DeviceByteRows::of_square);
       own_.candidates[threadIdx.x] = is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
                                               : Candidate{0, -std::numeric_limits<float>::infinity()};
-      // Non-negative floats are ordered as their bits.
+      // Compares non-negative floats by their bits, whose order is the same.
       if (is_there) {
         atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.length(row, DeviceByteRows::of_residue)));
         atomicMax(&own_.most_square, __float_as_uint(square));
@@ -98,7 +98,8 @@ class Walker {
   }
 
  private:
-  /// Bit 8 e + 2 i + next: the lane's row i and new row `next` of group e; four groups in `first`, four in `second`.
+  /// Bit 8 e + 2 i + next represents the lane's row i and the new row `next` of group e. `first` holds groups 0 to 3,
+  /// `second` groups 4 to 7.
   struct Undecided {
     unsigned int first;
     unsigned int second;
@@ -117,7 +118,7 @@ class Walker {
 
   struct Own {
     alignas(16) Candidate candidates[most_added];
-    unsigned int most_residue;  ///< as the bits of a float
+    unsigned int most_residue;  ///< a float, stored as its bits for atomicMax()
     unsigned int most_square;
   };
   __device__ static Own& own() {
@@ -125,9 +126,9 @@ class Walker {
     return memory;
   }
 
-  /// Returns how near the lane's row `index` is to two new rows (larger is nearer): 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y.
-  /// This value is compared with s_x^2 q_x.q_x minus the deciding square. The roundings of both are below 2^-21 of the
-  /// sum of both squared lengths: four roundings of 2^-24, each of at most twice the sum.
+  /// The nearness of a row to two new rows: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer row. The
+  /// value is compared with s_x^2 q_x.q_x minus the deciding square. The four roundings of both are of at most twice
+  /// the sum of the squared lengths, by 2^-24 each, so in total they are below 2^-21 of the sum.
   struct Two {
     float first;
     float second;
@@ -137,12 +138,13 @@ class Walker {
     return {fmaf(scale * candidates.x, static_cast<float>(sums[index / 2][place]), candidates.y),
             fmaf(scale * candidates.z, static_cast<float>(sums[index / 2][place + 1]), candidates.w)};
   }
-  /// Returns new rows 2 t and 2 t + 1 of a group of eight.
+  /// Returns the new rows 2 t and 2 t + 1 of a group of eight.
   __device__ float4 candidates_of(int eight) const {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
   }
 
-  /// Compares the 32 rows of a tile with all new rows. The tile begins at the block's row `local`.
+  /// Compares the 32 rows of a tile with all new rows. `local`: the first row of the tile, relative to the block's
+  /// first row.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     BytePoint points[4];
@@ -160,10 +162,10 @@ class Walker {
         multiply_parts(sums[eight], parts, added_[(eight * chunks + chunk) * 32 + lane_]);
       }
     }
-    // Decides all pairs before the first chain, which can then use the products' registers.
+    // Decides all pairs before the first canonical chain. The chains can then use the registers of the products.
     const float most_residue = __uint_as_float(own_.most_residue);
     float nearest[4];
-    float enough[4];  // a new row at least this near is not excluded
+    float enough[4];  // all new rows are excluded unless one is nearer than this
     bool is_open[4];
 #pragma unroll
     for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
@@ -190,7 +192,7 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
-      // A row proved to be within a distance lowers the reach to that distance.
+      // A new row lowers the point's reach to the upper bound of its distance.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
@@ -221,7 +223,7 @@ class Walker {
     }
   }
 
-  /// Adds up to `at_once` pairs to the queue, and processes the queue while it can fill a warp.
+  /// Adds up to `at_once` pairs to the queue. Computes chains while the queue holds enough pairs for a warp.
   __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
@@ -238,29 +240,30 @@ class Walker {
                              static_cast<unsigned int>(bit / 8 * 8 + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
-    __syncwarp();  // the queue is written
+    __syncwarp();  // all lanes have written the queue
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Measures the last waiting pairs, up to 32.
+  /// Computes the distances of the last waiting pairs, up to 32.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const bool is_mine = lane_ < count;
     const unsigned int pair = is_mine ? room_.queue[waiting_ + lane_] : 0;
-    __syncwarp();  // the queue has been read
+    __syncwarp();  // all lanes have read the queue
     const std::int64_t row = first_row_ + pair / most_added;
     const auto number = static_cast<int>(pair % most_added);
     const DeviceRows<T>& rows = job_.cover.rows;
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride, rows.columns,
                             job_.by_quads, count, room_.chains);
-    // Several pairs may share a point, whose row is the first at the least distance: they update it one after another.
+    // Several pairs may share a point. Their lanes update the point one after another, because on ties the first row
+    // wins.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
       if (is_mine && turn == now) offer(row, number, distance);
-      __syncwarp();  // the next lane sees the distance
+      __syncwarp();  // the next lane sees the new distance
     }
   }
 
@@ -289,11 +292,12 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< of the warp: every warps_-th tile of the block
+  int tiles_;        ///< number of the warp's tiles: every warps_-th tile of the block
   int waiting_ = 0;  ///< pairs in the warp's queue
 };
 
-// Launch shape: blocks of up to most_threads; as many as the GPU runs at once, but at most one per block of rows.
+// Launch shape: blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at once, but at most
+// one per block of rows.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];

@@ -1,11 +1,11 @@
-// Greedy k-means++ in one kernel. All blocks stay on the GPU for many steps (a cooperative launch). A step reads the
-// 8-bit copy of the points (cuda_bytes.cuh) once and exchanges words between the blocks twice.
+// Greedy k-means++ in one cooperative kernel, whose blocks stay on the GPU for many steps. Each step reads the 8-bit
+// copy of the points (cuda_bytes.cuh) once. The blocks exchange words twice per step.
 //
-// A block owns a range of consecutive rows. Only this block knows their distances, and it keeps the sums of w D of all
-// blocks. In a step, each warp compares its rows with all trials and queues the pairs that the copy leaves undecided.
-// When at least 32 pairs wait, each lane computes the canonical chain of one pair. The gain of a trial is a sum of
-// integers. Each block publishes the gains within its rows, so every block knows the best trial and the new sums of all
-// blocks. The block whose rows contain a trial of the next step finds the row and publishes it.
+// A block owns a range of consecutive rows and is the only one that knows their distances. Each block keeps the sums of
+// w D of all blocks. In a step, each warp compares its rows with all trials and queues the pairs that the copy leaves
+// undecided. When at least 32 pairs wait, each lane computes the canonical chain of one pair. The gain of a trial is a
+// sum of integers. Each block publishes the gains within its rows, so every block knows the best trial and the new sums
+// of all blocks. The block whose rows contain a trial of the next step finds the row and publishes it.
 //
 // Published words carry a mark of the step, and readers poll them until they have arrived; there is no other barrier.
 // The first tiles of the next comparison are loaded concurrently.
@@ -35,28 +35,29 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;              ///< maximum
-  Word total;             ///< before the first step
-  Word least_total;       ///< below this total the integers must be rescaled
-  bool by_quads;          ///< points can be read in 16-byte units
-  int unit_tiles;         ///< granularity of a block's tiles: 1 if few, otherwise the tiles of one sum's rows
-  Word* part_sums;        ///< one sum per block
+  int steps;         ///< the largest number of steps
+  Word total;        ///< total of w D before the first step
+  Word least_total;  ///< if the total falls below this value, the integers must be rescaled
+  bool by_quads;     ///< points can be read in 16-byte units
+  int unit_tiles;    ///< number of tiles by which rows are assigned to blocks: 1 for few points, otherwise the tiles of
+                     ///< one sum
+  Word* part_sums;   ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
-  Word* published_rows;   ///< [most_trials]
-  unsigned int* nearer;   ///< [row][most_trials]: one bit per row and trial, initially 0
+  Word* published_rows;   ///< [trial]; holds most_trials words
+  unsigned int* nearer;   ///< [row][most_trials]: one bit per row and trial, initially 0; set if the row came nearer
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
 
 namespace trials {
 
-constexpr int most_warps = 12;  ///< leaves each thread enough registers: spilled values would miss the cache
+constexpr int most_warps = 12;  ///< leaves each thread enough registers, because spilled values would miss the cache
 constexpr int most_threads = 32 * most_warps;
-constexpr int most_blocks = 512;  ///< per grid; also the number of sums scanned at a time
-constexpr int remembered = 64;    ///< pairs that a warp remembers as nearer until the best trial is known
+constexpr int most_blocks = 512;  ///< limit of blocks in the grid; also the number of sums that are scanned at a time
+constexpr int remembered = 64;    ///< number of nearer pairs that a warp stores until the best trial is known
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// Capacity of a warp's queue: the pairs of one tile and eight trials, plus fewer than 32 earlier pairs.
+/// Capacity of a warp's queue: all pairs of one tile and eight trials, plus up to 31 earlier pairs.
 constexpr int queue_room = 8 * tile_rows + 32;
 
 struct WarpRoom {
@@ -70,7 +71,7 @@ struct WarpRoom {
 /// Layout of a block's shared memory: warps, candidates, sums of all blocks.
 struct Layout {
   int eights;      ///< groups of eight trials
-  int candidates;  ///< in bytes
+  int candidates;  ///< bytes of all candidates
   int blocks;
 
   __host__ __device__ Layout(int chunks, int trials, int grid)
@@ -80,12 +81,13 @@ struct Layout {
   }
 };
 
-/// Number of undecided pairs, of the 256 of a tile and eight trials, from which all 256 are measured.
+/// If at least this many of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
 constexpr int most_by_pairs = 64;
 
-/// Published words hold a number, and in the two highest bits a mark that says the word has arrived.
+/// A published word holds a number. Its two highest bits are a mark of the step, which shows that the word has
+/// arrived. A mark of 0 means that the word has not been written yet.
 constexpr int mark_shift = 62;
-__device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }  // 0: not yet written
+__device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
 __device__ inline void publish(Word* place, Word word) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
@@ -101,7 +103,7 @@ __device__ inline Word load_published(const Word* place) {
 /// `number(index)` must be below 2^62 and above `target`.
 template <class Number>
 __device__ int passes_at(int count, Word& target, const Number& number) {
-  constexpr int most = 16;  // numbers per lane and load, so that the lane waits for memory once
+  constexpr int most = 16;  // limit of numbers per lane, which loads all of them before it waits for memory
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int begin = 0;; begin += 32 * most) {
     const int width = (min(count - begin, 32 * most) + 31) / 32;
@@ -123,7 +125,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
       target -= __shfl_sync(everyone, prefix, 31);
       continue;
     }
-    Word rest = target - (prefix - mine);  // target within the numbers of the lane that contains it
+    Word rest = target - (prefix - mine);  // the rest of `target` for the lane that contains the place
     int place = first;
     bool found = false;
 #pragma unroll
@@ -140,7 +142,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// The work of one block: rows [first, last] and the state that its threads share.
+/// The work of one block: the rows [first_row_, last_row_] and the state that its threads share.
 template <class T>
 class Walker {
  public:
@@ -159,15 +161,15 @@ class Walker {
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
-    // Unused places are multiplied too, but their results are ignored.
+    // Also writes the unused places of a group of eight, because they are multiplied too. Their results are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// Publishes this block's sum of w D.
+  /// Computes and publishes this block's sum of w D.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
-    __syncthreads();  // the sum is 0
+    __syncthreads();  // the sum is initialised to 0
     Word sum = 0;
     if (job_.unit_tiles == 1) {
       for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x)
@@ -191,7 +193,7 @@ class Walker {
 
   __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
-  /// Draws the trials of a step and publishes those within this block's rows. Call it after a block barrier.
+  /// Draws the trials of a step and publishes the trials within this block's rows. Call it after a block barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
     const auto grid = static_cast<int>(gridDim.x);
@@ -292,9 +294,9 @@ class Walker {
 
   /// Lowers the distances of the points that are nearer to the best trial, and updates the sums of all blocks.
   __device__ void add(int step, int best) {
-    constexpr int most_parts = (most_blocks + 31) / 32;  // per thread, if a block is a single warp
+    constexpr int most_parts = (most_blocks + 31) / 32;  // number of sums per thread if a block is a single warp
     const Word* const published = published_gains(step, best);
-    Word first_gain = 0;  // loaded early
+    Word first_gain = 0;  // loaded early to hide the latency
     if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
       first_gain = load_published(published + threadIdx.x);
     if (own_.overflowed[warp_]) add_overflowed(best);
@@ -307,7 +309,7 @@ class Walker {
       if (part >= static_cast<int>(gridDim.x)) break;
       parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
     }
-    __syncwarp();  // the reaches are written, and all lanes have read `overflowed`
+    __syncwarp();  // all lanes have written the reaches and read `overflowed`
     if (lane_ == 0) own_.overflowed[warp_] = false;
     ask_for_lengths(step + 1);
   }
@@ -319,7 +321,8 @@ class Walker {
  private:
   static constexpr int row_bits = 48;
 
-  /// Returns the warp's tiles, in alternating direction: the rows read last are still in cache.
+  /// Returns the warp's tiles. The direction alternates from step to step, because the rows that were read last are
+  /// still in cache.
   __device__ ByteStream::Tiles tiles_of(int step) const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
@@ -328,12 +331,13 @@ class Walker {
 
   struct Own {
     Word sum;
-    unsigned int low_gains[most_trials];  ///< low and high halves, because shared memory has native 32-bit atomics
+    unsigned int low_gains[most_trials];  ///< gains are split into low and high halves, because shared memory has
+                                          ///< native atomics only for 32 bits
     unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< true if a warp had no room for all pairs that came nearer
+    bool overflowed[most_warps];  ///< true if a warp had no room for all nearer pairs
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -345,7 +349,7 @@ class Walker {
   }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
-  /// Returns the canonical distance of each lane's row and trial, in lanes below `count`.
+  /// Returns the canonical distance of each lane's pair of row and trial. Valid in lanes below `count`.
   __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
     return Chains::distance<T>(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
@@ -359,7 +363,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// Compares the 32 rows of a tile with all trials. The tile begins at the block's row `local`.
+  /// Compares the 32 rows of a tile with all trials. `local`: the first row of the tile, relative to the block's first
+  /// row.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
@@ -382,7 +387,7 @@ class Walker {
     if (are_two) queue_up(local, others, 8);
   }
 
-  /// Returns the undecided pairs. Bit 2 i + next: the lane's row i and trial `next` of its two.
+  /// Returns the undecided pairs. Bit 2 i + next represents the lane's row i and the trial `next` of its two trials.
   __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
@@ -396,7 +401,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Excludes rows past the last one.
+    // Excludes rows past the block's last row.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
@@ -420,16 +425,16 @@ class Walker {
           static_cast<unsigned int>(row) * most_trials + static_cast<unsigned int>(eight + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
-    __syncwarp();  // the queue is written
+    __syncwarp();  // all lanes have written the queue
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Measures the last waiting pairs, up to 32.
+  /// Computes the distances of the last waiting pairs, up to 32.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const unsigned int pair = lane_ < count ? room_.queue[waiting_ + lane_] : 0;
-    __syncwarp();  // the queue has been read
+    __syncwarp();  // all lanes have read the queue
     const std::int64_t row = first_row_ + pair / most_trials;
     const int trial = static_cast<int>(pair % most_trials);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
@@ -437,14 +442,14 @@ class Walker {
     record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
-  /// Measures the distances of a tile's rows to eight trials; used when many of them are undecided.
+  /// Computes all distances between a tile's rows and eight trials. Used if many of these pairs are undecided.
   __device__ void measure_all(std::int64_t first, int eight) {
     const std::int64_t row = first + lane_;
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // The queue has room, because fewer than 32 pairs wait.
+    // Uses the end of the queue as memory for the trials. It is free, because at most 31 pairs wait.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
                                 reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
@@ -454,7 +459,7 @@ class Walker {
         record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
-  /// Records a distance if it is smaller than before, and the trial's gain from it.
+  /// Records a distance if it is smaller than the previous one, and adds the gain to the trial.
   __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
@@ -478,7 +483,7 @@ class Walker {
     }
   }
 
-  /// Measures again the points that came nearer to the best trial but were not remembered.
+  /// Computes again the distances of points that came nearer to the best trial but did not fit in the warp's memory.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
@@ -493,7 +498,7 @@ class Walker {
       if (is_wanted)
         room_.queue[waiting_ + __popc(wanted & ((1u << lane_) - 1))] = static_cast<unsigned int>(row - first_row_);
       waiting_ += __popc(wanted);
-      __syncwarp();  // the queue is written
+      __syncwarp();  // all lanes have written the queue
       if (waiting_ >= 32) lower_from_queue(best);
     }
     if (waiting_ > 0) lower_from_queue(best);
@@ -502,7 +507,7 @@ class Walker {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const std::int64_t row = first_row_ + (lane_ < count ? room_.queue[waiting_ + lane_] : 0);
-    __syncwarp();  // the queue has been read
+    __syncwarp();  // all lanes have read the queue
     const double distance = distance_to(row, best, count);
     if (lane_ < count) lower(row, distance);
   }
@@ -529,12 +534,13 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  int tiles_;        ///< of the warp: every warps_-th tile of the block
+  int tiles_;        ///< number of the warp's tiles: every warps_-th tile of the block
   int waiting_ = 0;  ///< pairs in the warp's queue
-  int kept_ = 0;     ///< pairs that the warp remembers
+  int kept_ = 0;     ///< number of pairs that the warp remembers
 };
 
-// Launch shape: cooperative; blocks of up to most_threads; as many as the GPU runs at once, at most one per unit.
+// Launch shape: cooperative, with blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at
+// once, but at most one per unit of rows.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -555,7 +561,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
     total -= most;
     if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(best);
     walker.add(step, best);
-    __syncthreads();  // the sums are complete, and all threads have read the trials' rows
+    __syncthreads();  // all sums are complete, and all threads have read the trials' rows
     ++step;
   }
   walker.finish();

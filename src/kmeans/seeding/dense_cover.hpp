@@ -1,13 +1,13 @@
-// k-means++ for few clusters: measures every distance. With few clusters, half of the points or more come nearer to a
-// trial than they were, and finding these points takes longer than computing their distances. Points are processed in
-// order, in blocks of 256. Vectors across points serve all trials of a step, and the gains of the trials are summed
-// while a block's distances are in cache. The results are the integers of Cover and FilteredCover.
+// k-means++ for few clusters: measures every distance. With few clusters, a trial is nearer than the current chosen row
+// to half of the points or more, and finding these points takes longer than computing all distances. Points are
+// processed in order, in blocks of 256. Vectors of points are compared with all trials of a step, and the gains are
+// summed while a block's distances are in cache. Cover and FilteredCover give the same integers.
 //
-// With few columns, the distances to the trial that is chosen are computed again, because reading the points takes less
-// time than writing distances. With more columns the distances are kept.
+// With few columns, the distances to the chosen trial are computed twice, because reading the points takes less time
+// than writing distances. With more columns, the distances are stored.
 //
 // Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point, and 8
-// L more if distances are kept. Supports neither weights nor the groups that k-means|| needs.
+// L more if distances are stored. Supports neither weights nor the groups that k-means|| needs.
 #pragma once
 
 #include <omp.h>
@@ -27,19 +27,20 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t few_columns = 5;
 
-/// squared_distances() for rows of at most few_columns columns that are `stride` elements apart.
+/// Computes squared_distances() for rows of at most few_columns columns. The columns are `stride` elements apart.
 template <class T>
 void few_squared_distances(const T* rows, std::int64_t stride, std::int64_t count, const T* const* centroids,
                            std::int64_t clusters, std::int64_t columns, double* out);
 
-/// Returns the sum of the raw integers of min(closest[i], others[i]). If `keep`, stores the minimum in `closest`.
+/// Returns the sum of min(closest[i], others[i]), each converted to an integer. If `keep`, stores the minima in
+/// `closest`.
 std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t count, const Quantizer& quantize,
                             bool keep);
 
 template <class T>
 class DenseCover final : public Potential<T> {
  public:
-  /// `copy`: the 8-bit copy of the points to make in the same pass, or null.
+  /// `copy`: the 8-bit copy of the points, which is made in the same pass; or null.
   DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
              ByteRows<T>* copy, const core::RankRows& rows)
       : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
@@ -61,7 +62,7 @@ class DenseCover final : public Potential<T> {
 
   static bool takes(bool weighted, bool groups, int trials) { return !weighted && !groups && trials <= most_trials; }
 
-  /// Returns the memory needed in addition to the points.
+  /// Returns the bytes of memory needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
     return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
   }
@@ -139,7 +140,7 @@ class DenseCover final : public Potential<T> {
     squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
   }
 
-  /// Calls use(first row, rows, sums of the thread) for each block of the sums and returns the totals over all threads.
+  /// Calls use(first row, number of rows, the thread's sums) for each block. Returns the sums added over all threads.
   template <class Use>
   std::vector<std::uint64_t> for_all_blocks(const Use& use) {
     std::vector<std::uint64_t> all(most_trials);
@@ -161,8 +162,8 @@ class DenseCover final : public Potential<T> {
     return all;
   }
 
-  Buffer<double> kept_;              ///< per block: the distances to the trials, one after another
-  std::vector<std::int64_t> tried_;  ///< the rows whose distances are kept
+  Buffer<double> kept_;              ///< for each block: the distances to each trial, trial after trial
+  std::vector<std::int64_t> tried_;  ///< the trials whose distances are stored
 };
 
 }  // namespace gradus::kmeans_detail

@@ -20,7 +20,7 @@ namespace {
 
 void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, while_choosing); }
 
-/// Repeats the rows from the first one on until there are k.
+/// Appends the rows from the first one on repeatedly, until there are k.
 void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   for (std::size_t index = 0; std::ssize(rows) < k; ++index) {
     const std::int64_t row = rows[index];
@@ -41,7 +41,7 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
     repeat(chosen, k);
     return chosen;
   }
-  // Floyd's sampling without replacement: k draws and no table of size n.
+  // Floyd's sampling without replacement: it takes k draws and needs no table of n rows.
   const std::int64_t n = points.rank_rows().all();
   std::unordered_set<std::int64_t> taken;
   for (std::int64_t last = n - k; last < n; ++last) {
@@ -59,13 +59,13 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
 template <class T>
 class Seeding {
  public:
-  /// `so_far`: the state to resume from.
+  /// `so_far`: the state from which the choice resumes.
   Seeding(const PointSource<T>& points, std::int64_t k, bool accepts_fewer, const core::Philox& random,
           const Execution& execution, const SeedingMemory<T>& memory, const SeedingSoFar& so_far)
       : points_(points), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), memory_(memory),
         so_far_(so_far) {}
 
-  /// `first_draw`: index of the first random number; later draws count up.
+  /// `first_draw`: index of the first random number. Each draw uses the next index.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = points_.cover(first_row(), k_, false, memory_);
@@ -110,7 +110,7 @@ class Seeding {
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
-    // A row without points is a duplicate of another row.
+    // A chosen row without points duplicates another chosen row.
     const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
@@ -149,7 +149,7 @@ class Seeding {
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_.stop);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
-      if (cover.takes_steps(trials)) {  // several steps at a time, where the distances are computed
+      if (cover.takes_steps(trials)) {  // covers that support take_steps() take several steps per call
         cover.take_steps(trials, k_, random_, draws_, chosen);
         report(chosen.size());
         keep_steps(chosen);
@@ -172,7 +172,8 @@ class Seeding {
     throw InputError("the checkpoint holds first centroids that this program does not choose");
   }
 
-  /// Checks rows from a checkpoint: the first one, from which all others follow, and that all are in range.
+  /// Checks rows from a checkpoint. Their first row must be `first`, because all later rows depend on it, and all must
+  /// be in range.
   void require_rows(std::span<const std::int64_t> rows, std::int64_t first, std::int64_t most) const {
     if (rows.front() != first || std::ssize(rows) > most) refuse_rows();
     for (const std::int64_t row : rows)
@@ -198,7 +199,8 @@ class Seeding {
     if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
-  /// Adds rows that are distinct from the chosen ones, for rows so close that all squared distances are zero.
+  /// Adds rows that differ from the chosen ones. Needed if rows are so close together that all squared distances are
+  /// zero.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
     const auto is_new = [&](const T* row) {
@@ -232,7 +234,7 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the ranks after this one
+      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the search on the next rank
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError(about("points") + "fewer different points of positive weight than clusters",
@@ -247,7 +249,7 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  SeedingCheckpoints* checkpoints_ = nullptr;  ///< for k-means++ steps, if the choice consists only of them
+  SeedingCheckpoints* checkpoints_ = nullptr;  ///< set only for k-means++ steps that are not part of k-means||
   std::uint64_t draws_ = 0;
 };
 

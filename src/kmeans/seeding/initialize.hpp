@@ -1,4 +1,4 @@
-// Choice of the first centroids.
+// Chooses the first centroids.
 #pragma once
 
 #include <vector>
@@ -18,12 +18,12 @@ struct FirstCentroids {
 
 /// Returns true if the options allow a fit with fewer distinct points than clusters.
 bool accepts_fewer_different(const KMeansOptions& options);
-/// Returns the remedy, as the continuation of a sentence.
+/// Returns the remedy for too few distinct points, as the end of an error message.
 ErrorMessage how_to_accept_fewer();
 
-/// Returns k x d centroids by `options.init` for restart number `restart`: a function of data, options and seed alone.
-/// `points` must be finite and have, over all ranks, at least k distinct rows of positive weight, unless the options
-/// accept fewer. `given`: centroids in host memory, or none.
+/// Returns k x d initial centroids, chosen by `options.init` for fit number `restart`. They depend only on the data,
+/// the options and the seed. `points` must be finite. Over all ranks, they must have at least k distinct rows of
+/// positive weight, unless the options accept fewer. `given`: centroids in host memory, or none.
 template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart,

@@ -1,5 +1,5 @@
-// The ranks' exchange while they choose the first centroids: the chosen or tried rows, which every rank compares with
-// its own rows, and the sums by which rows are drawn.
+// Data that the ranks exchange while they choose the first centroids: the chosen or tried rows, which every rank
+// compares with its rows, and the sums from which rows are drawn.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the weights for a rank without rows when other ranks have weights: one weight that belongs to no row,
-/// because an empty view would mean that there are no weights.
+/// Returns weights for a rank without rows if other ranks have weights. The view holds one weight that belongs to no
+/// row, because an empty view would mean that there are no weights.
 template <class T>
 VectorView<const T> weights_of_no_rows() {
   static constexpr T none = 0;
   return {&none, 1};
 }
 
-/// The total of each rank's rows, for draws by a prefix sum over all rows.
+/// The totals of the ranks' rows. Rows are drawn by the prefix sums of these totals.
 class RankTotals {
  public:
   RankTotals() = default;
@@ -36,7 +36,7 @@ class RankTotals {
     total_ -= amount;
   }
 
-  /// The rank whose rows contain prefix sum `target` < total(), and the remaining target within that rank.
+  /// The rank whose rows contain the prefix sum `target` < total(), and the rest of `target` within this rank's rows.
   struct Place {
     int rank;
     std::uint64_t target;
@@ -52,7 +52,7 @@ class RankTotals {
   std::uint64_t total_ = 0;
 };
 
-/// Rows of all ranks, by global row number.
+/// Chosen or tried rows of all ranks, by global row number.
 template <class T>
 class KnownRows {
  public:
@@ -63,12 +63,12 @@ class KnownRows {
   const core::RankRows& rank_rows() const { return rows_; }
   core::Ranks& ranks() const { return rows_.ranks(); }
 
-  /// Returns the address of a row of this rank or of a row fetched by bring().
+  /// Returns the address of a row. It must be one of this rank's rows or have been fetched by bring().
   const T* row(std::int64_t number) const {
     return rows_.is_own(number) ? own_.row(number - rows_.first()) : others_.at(number).data();
   }
 
-  // All ranks must call these functions together. A rank that is alone has all rows.
+  // All ranks must call these functions together. A single rank has all rows already.
 
   void bring(std::span<const std::int64_t> numbers) {
     if (ranks().is_alone()) return;
@@ -77,7 +77,8 @@ class KnownRows {
       if (!rows_.is_own(numbers[index])) keep(numbers[index], rows.row(static_cast<std::int64_t>(index)));
   }
 
-  /// Fetches one row per place, from the rank that passes its number; the other ranks pass -1. Returns all numbers.
+  /// Fetches one row per element of `numbers`. The rank that has the row passes its number; all others pass -1. Returns
+  /// the numbers on all ranks.
   std::vector<std::int64_t> bring_own(std::vector<std::int64_t> numbers) {
     ranks().add_up(
         numbers.size(), [] {},
@@ -90,7 +91,8 @@ class KnownRows {
     return numbers;
   }
 
-  /// Fetches the rows that work() returns on each rank, by global number, ascending. Returns the numbers of all ranks.
+  /// Calls work(), which returns global row numbers in ascending order, on each rank. Fetches these rows and returns
+  /// the numbers of all ranks.
   template <class Work>
   std::vector<std::int64_t> bring_all(const Work& work) {
     std::vector<std::int64_t> numbers;

@@ -23,7 +23,8 @@ bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filt
   return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
 }
 
-/// Returns true if avoiding some distances of k-means++ takes longer (docs/decisions/0013-first-centroids.md).
+/// Returns true if computing all distances of k-means++ is faster than avoiding some
+/// (docs/decisions/0013-first-centroids.md).
 bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
   if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;
   return clusters <= (columns <= few_columns ? 64 : columns <= 24 ? 32 : 10);
@@ -41,8 +42,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
-  // The byte products that exclude most pairs made the whole choice 7 to 100 times as fast
-  // (docs/decisions/0013), so a pair counts as a tenth.
+  // A pair counts as a tenth: the byte products, which exclude most pairs, made the choice 7 to 100 times as fast
+  // (docs/decisions/0013).
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };
@@ -68,7 +69,7 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
     const std::uint64_t bytes = of_cover(shape.points, shape.clusters);
     const int trials = trials_of_a_step(shape.clusters);
     if (cover_kind(shape.dimensions, shape.weighted, shape.clusters, false, filter) != CoverKind::dense) return bytes;
-    // At least what a fallback without this memory needs.
+    // The result is at least the memory of the plain cover, which replaces the dense cover if memory is short.
     return copy +
            std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
   }

@@ -1,7 +1,7 @@
 // A SeedingCover of points in host memory: sums, draws and samples over the distances that the derived class measures.
 //
-// With several ranks, each rank has the distances of its rows. Row numbers are global, and KnownRows fetches the
-// chosen or tried rows. Between two calls of add() every rank knows the totals of the others.
+// With several ranks, each rank has the distances of its rows. Row numbers are global, and KnownRows fetches the chosen
+// or tried rows from other ranks. After each call of add(), every rank knows the totals of all ranks.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 class Potential : public SeedingCover {
  public:
-  const std::int64_t most_candidates;  ///< per call of gains()
+  const std::int64_t most_candidates;  ///< limit for one call of gains()
 
   std::uint64_t total() const final { return totals_.total(); }
   const std::vector<std::int64_t>& chosen() const final { return chosen_; }
@@ -74,8 +74,8 @@ class Potential : public SeedingCover {
  protected:
   static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;  // rows between two polls of the stop token
 
-  /// The constructor, and every function over all rows, throws InterruptedError after a stop request. The derived class
-  /// must call begin(). `points` and `weights` are this rank's part of `rows`.
+  /// `points` and `weights`: this rank's part of `rows`. The derived class must call begin(). The constructor and every
+  /// function over all rows throw InterruptedError after a stop request.
   Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
             const std::stop_token& stop, std::int64_t candidates_of_a_call, const core::RankRows& rows)
       : most_candidates(candidates_of_a_call), points_(points), weights_(weights), stop_(stop), closest_(points.rows()),
@@ -95,7 +95,7 @@ class Potential : public SeedingCover {
     weight_unit_ = weights_.empty() ? 1.0 : weight_unit(largest_weight_);
   }
 
-  /// `cover` measures the distances to the first row.
+  /// Calls `cover`, which computes the distances to the first row, and makes the sums.
   template <class Cover>
   void begin(const Cover& cover) {
     known_.ranks().agree(cover);
@@ -111,7 +111,7 @@ class Potential : public SeedingCover {
   const T* row_of(std::int64_t number) const { return known_.row(number); }
   std::int64_t all_rows() const { return known_.rank_rows().all(); }
 
-  // From here on, row numbers are local to this rank.
+  // The functions below use row numbers relative to this rank.
 
   std::uint64_t integer(std::int64_t row) const { return quantize_(weight(row) * closest_[row]); }
 
@@ -120,7 +120,7 @@ class Potential : public SeedingCover {
   }
   void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
 
-  /// Sets a row's distance to a smaller one. Two threads must not share a block of the sums.
+  /// Sets a row's distance to a smaller value. Threads that call it concurrently must not share a block of the sums.
   void lower(std::int64_t row, double distance) {
     const std::uint64_t before = integer(row);
     closest_[row] = distance;
@@ -160,7 +160,7 @@ class Potential : public SeedingCover {
     return rows;
   }
 
-  /// Returns the sums of work()'s `count` integers over all ranks.
+  /// Returns the element-wise sums over all ranks of the `count` integers that work() returns.
   template <class Work>
   std::vector<std::uint64_t> of_all(std::size_t count, const Work& work) const {
     std::vector<std::uint64_t> integers;
@@ -171,7 +171,7 @@ class Potential : public SeedingCover {
     return integers;
   }
 
-  /// Updates the sums after work(), which changes blocks of them.
+  /// Calls work(), which changes blocks of the sums, and then updates the totals of the ranks.
   template <class Work>
   void refresh(const Work& work) {
     totals_ = RankTotals(known_.ranks().gather([&] {
@@ -181,8 +181,8 @@ class Potential : public SeedingCover {
     }));
   }
 
-  /// Rescales the integers relative to the current largest w * D. This is repeated only when the total has fallen to a
-  /// quarter; until then changes update the sums in place.
+  /// Scales the integers to the current largest w * D. Until the total has fallen to a quarter, changes update the sums
+  /// in place; then rescale() is called again.
   void rescale() {
     const std::int64_t n = points_.rows();
     const double most = known_.ranks().greatest([&] {
@@ -215,8 +215,8 @@ class Potential : public SeedingCover {
   std::stop_token stop_;
   int threads_ = 1;
   double largest_weight_ = 0;
-  double weight_unit_ = 1;  ///< a power of two that brings the weights below 1, so that products cannot overflow
-  Buffer<double> closest_;  ///< per row: the squared distance to the nearest chosen row
+  double weight_unit_ = 1;  ///< a power of two that scales the weights below 1, so that products do not overflow
+  Buffer<double> closest_;  ///< for each row: the squared distance to the nearest chosen row
   Quantizer quantize_;
   RowSums sums_;
   std::vector<std::int64_t> chosen_;

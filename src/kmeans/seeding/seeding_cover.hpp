@@ -1,6 +1,7 @@
-// Interface to the points' squared distances to their nearest chosen row, which k-means++ and k-means|| query again and
-// again. The implementations differ in where they measure distances and how many they avoid, and give the same
-// integers: Cover (few columns), FilteredCover (many columns), DenseCover (few clusters) and CudaCover (on a GPU).
+// Interface to the squared distances between the points and their nearest chosen rows, which k-means++ and k-means||
+// query repeatedly. All implementations give the same integers. They differ in the memory that they use, and in how
+// many distances they avoid: Cover (few columns), FilteredCover (many columns), DenseCover (few clusters) and CudaCover
+// (on a GPU).
 #pragma once
 
 #include <cstdint>
@@ -18,32 +19,35 @@ class SeedingCover {
   SeedingCover& operator=(const SeedingCover&) = delete;
   virtual ~SeedingCover() = default;
 
-  /// Returns the sum, over all points, of weight w times squared distance D to the nearest chosen row, as an integer.
+  /// Returns, as an integer, the sum over all points of weight w times squared distance D to the nearest chosen row.
   virtual std::uint64_t total() const = 0;
   /// Returns the chosen rows by their global numbers, in the order of choice.
   virtual const std::vector<std::int64_t>& chosen() const = 0;
 
-  /// Returns, for each target, the row in which the prefix sum passes it.
+  /// Returns, for each target, the first row at which the prefix sum of the integers exceeds the target.
   virtual std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) = 0;
-  /// Samples each row independently with probability min(1, wanted * integer(row) / total()); the result ascends.
+  /// Samples each row independently with probability min(1, wanted * integer(row) / total()). Returns the rows in
+  /// ascending order.
   virtual std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
-  /// Returns, for each candidate, by how much total() would fall if that candidate alone were chosen.
+  /// Returns, for each candidate, how much total() would decrease if only this candidate were added.
   virtual std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) = 0;
-  /// Adds rows that rows_at() or sample() returned to the chosen rows. Pass all rows of a step or round at once: add()
-  /// updates the integers from which later rows are drawn. A point joins the nearest chosen row, the first on ties.
+  /// Adds rows from rows_at() or sample() to the chosen rows. Pass all rows of a step or round in one call, because
+  /// each call changes the integers from which rows are drawn. Each point joins its nearest chosen row, on ties the
+  /// first one.
   virtual void add(std::span<const std::int64_t> rows) = 0;
-  /// Returns, for each chosen row, the sum of the weights of its points as an integer; without weights, their number.
+  /// Returns, for each chosen row, the sum of the weights of its points as an integer; or the number of points if there
+  /// are no weights.
   virtual std::vector<std::uint64_t> weights_of_chosen() const = 0;
 
-  /// Fetches rows that a checkpoint lists as chosen, so that add() accepts them.
+  /// Fetches rows that a checkpoint lists as chosen. add() then accepts them.
   virtual void bring(std::span<const std::int64_t> /*rows*/) {}
   /// Discards the cached candidates that were not chosen.
   virtual void forget(std::span<const std::int64_t> /*candidates*/) {}
 
   /// Returns true if the implementation supports take_steps().
   virtual bool takes_steps(int /*trials*/) { return false; }
-  /// Takes steps of greedy k-means++ until `chosen` has `clusters` rows, total() is 0 or a time slice is over. `draws`
-  /// is the index of the next random number. Groups are not updated.
+  /// Takes steps of greedy k-means++ until `chosen` has `clusters` rows, total() is 0, or a time slice ends. `draws`:
+  /// the index of the next random number. Does not update the groups of points.
   virtual void take_steps(int /*trials*/, std::int64_t /*clusters*/, const core::Philox& /*random*/,
                           std::uint64_t& /*draws*/, std::vector<std::int64_t>& /*chosen*/) {}
 };

@@ -1,4 +1,5 @@
-// Draws rows by weight: the first row of a choice, and all rows for KMeansInit::random.
+// Draws rows with probabilities proportional to their weights. Used for the first row of a choice, and for all rows of
+// KMeansInit::random.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +30,9 @@ class WeightedRows {
     rescale();
   }
 
-  /// Returns true if all rows of positive weight are drawn.
+  /// Returns true if all rows of positive weight have been drawn.
   bool is_exhausted() {
-    if (total() == 0) rescale();  // the remaining weights are too small next to the drawn ones
+    if (total() == 0) rescale();  // weights may be rounded to zero next to larger ones
     return total() == 0;
   }
 
@@ -57,7 +58,7 @@ class WeightedRows {
     std::uint64_t integer;
   };
 
-  /// `target` is relative to this rank's rows.
+  /// Draws the row at prefix sum `target`, which is relative to this rank's rows.
   Drawn take(std::uint64_t target) {
     const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
     const std::uint64_t integer = integer_of(row);
@@ -103,7 +104,7 @@ class WeightedRows {
   RowSums sums_;
   RankTotals totals_;
   std::vector<bool> drawn_;
-  double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would round them to zero
+  double unit_ = 1;  ///< a power of two that keeps the quantizer from rounding very small weights to zero
   Quantizer quantize_;
 };
 

@@ -1,4 +1,5 @@
-// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact: their order does not matter.
+// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so their order does not
+// matter.
 #include "kmeans/standardization/standardization.hpp"
 
 #include <omp.h>
@@ -23,7 +24,7 @@ using core::ExactAccumulator;
 constexpr std::string_view standardizing_stopped = "stopped while standardizing the columns";
 constexpr std::int64_t operations_of_a_sum = 16;
 
-/// Returns exact sums over this rank's rows of the terms that each(row, sums) adds.
+/// Calls each(row, sums) for this rank's rows, which adds terms to the exact sums. Returns the sums.
 template <class Each>
 std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
                                        const Each& each) {
@@ -43,7 +44,7 @@ std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int
   return std::move(parts.front());
 }
 
-/// Returns the same sums over the rows of all ranks.
+/// Returns exact sums like own_sums(), over the rows of all ranks.
 template <class Each>
 std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t count, int threads,
                                          const std::stop_token& stop, const Each& each) {
@@ -55,7 +56,7 @@ std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t
   return sums;
 }
 
-/// `first`: global number of the first row.
+/// Throws InputError if a value is not finite. `first`: the global number of the first row.
 template <class T>
 void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
   core::RarePoll look(stop, standardizing_stopped);
@@ -70,7 +71,7 @@ void require_finite(MatrixView<const T> points, std::int64_t first, const std::s
   }
 }
 
-/// Appends mean and scale of `columns` columns starting at `first`.
+/// Appends the mean and scale of `columns` columns, beginning with column `first`.
 template <class T>
 void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, std::int64_t first, std::int64_t columns,
                  int threads, const std::stop_token& stop, KMeansStandardization& by) {
@@ -84,7 +85,7 @@ void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, st
       });
   std::vector<double> mean;
   for (const ExactAccumulator& sum : sums) mean.push_back(sum.quotient<double>(rows));
-  // Moments about the rounded mean. The rounding's share of the squares is subtracted below.
+  // Computes moments about the rounded mean. The error of the rounding is subtracted from the variance below.
   const std::vector<ExactAccumulator> moments =
       exact_sums(rank_rows, 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
         for (std::int64_t column = 0; column < columns; ++column) {
@@ -109,7 +110,7 @@ void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, st
 }  // namespace
 
 int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution) {
-  // A cap on the columns, which does not affect the result and keeps the product below 2^63.
+  // Limits the columns. The limit does not affect the result and keeps the product below 2^63.
   const std::int64_t operations = operations_of_a_sum * rows * std::min<std::int64_t>(columns, 1 << 20);
   return cpu::start_team(cpu::threads_for(operations, cpu::thread_count(execution)));
 }
@@ -117,7 +118,8 @@ int standardizing_threads(std::int64_t rows, std::int64_t columns, const Executi
 template <class T>
 KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop) {
-  // A sum takes about a kilobyte, so with all columns at once, many columns would need more memory than the points.
+  // Processes some columns at a time: a sum takes about a kilobyte, so the sums of many columns could need more memory
+  // than the points.
   constexpr std::int64_t columns_at_a_time = 512;
   rows.ranks().agree([&] { require_finite(points, rows.first(), stop); });
   KMeansStandardization by;

@@ -8,14 +8,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns mean and scale of the columns over the rows of all ranks, which must call it together. `points`: this rank's
-/// rows, in host memory. `stop`: the ranks' token. Throws InputError, with a message that begins with "points: ", for a
-/// value that is not finite or too large; throws InterruptedError after a stop request.
+/// Returns the mean and scale of each column over the rows of all ranks. All ranks must call it together. `points`:
+/// this rank's rows, in host memory. `stop`: the stop token of all ranks. Throws InputError, with a message that begins
+/// with "points: ", if a value is not finite or too large. Throws InterruptedError after a stop request.
 template <class T>
 KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop);
 
-/// Writes the standardized rows; `standardized` may alias `rows`. Throws InterruptedError after a stop request.
+/// Writes the standardized rows. `standardized` may be the same memory as `rows`. Throws InterruptedError after a stop
+/// request.
 template <class T>
 void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, const KMeansStandardization& by,
                       int threads, const std::stop_token& stop);
@@ -23,7 +24,7 @@ void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, cons
 template <class T>
 Matrix<T> restored(MatrixView<const T> rows, const KMeansStandardization& by);
 
-/// Returns the number of threads that pay off for the shape.
+/// Returns the number of threads worth using for this shape.
 int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -66,7 +66,7 @@ StandardizedPoints<T>::StandardizedPoints(MatrixView<const T> points, KMeansStan
 template <class T>
 void StandardizedPoints<T>::add_to(RunReport& report) const {
   report.phases.insert(report.phases.begin(), {"standardize", seconds_});
-  report.phases.back().seconds += seconds_;  // the total
+  report.phases.back().seconds += seconds_;  // the last phase is the total
 }
 
 template <class T>

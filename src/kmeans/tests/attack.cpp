@@ -1,4 +1,4 @@
-// k-means: compares every variant that runs here with the reference.
+// Attacks k-means: compares every variant that runs on this machine with the reference.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ namespace {
 using kmeans_detail::Shape;
 using kmeans_detail::Variant;
 
-/// A case in contiguous memory, with views in its options.
+/// A case with its arrays in contiguous memory. Its options refer to them by views.
 template <class T>
 class Job {
  public:
@@ -68,7 +68,6 @@ VectorView<const T> elements(const Matrix<T>& matrix) {
   return {matrix.data(), matrix.rows() * matrix.columns()};
 }
 
-/// VectorView and Buffer have signed sizes.
 template <class T>
 std::vector<T> copy(VectorView<const T> values) {
   return {values.begin(), values.end()};
@@ -123,7 +122,7 @@ std::string exact_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& e
       [&] { return history_inertia_difference(is, expected); });
 }
 
-/// For variants with textbook arithmetic, on tame input.
+/// Compares results within a tolerance, for variants with textbook arithmetic on tame input.
 template <class T>
 std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& expected, double tolerance) {
   return first_difference([&] { return difference("label", copy(is.labels.view()), expected.labels); },
@@ -144,7 +143,8 @@ std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& ex
                           });
 }
 
-/// Converts the first variant's result to an answer that serves as reference for the others, for cases without one.
+/// Converts the first variant's result to an answer. For cases without a reference, the other variants are compared
+/// with it.
 template <class T>
 KMeansAnswer<T> answer_of(const KMeansResult<T>& result) {
   KMeansAnswer<T> answer;
@@ -174,7 +174,7 @@ class Check {
     return *expected_;
   }
 
-  /// Returns what is incorrect in a fit, or "".
+  /// Returns a description of the first fault in a fit, or "".
   std::string fit_fault(const Run& run) {
     const auto is = outcome_of([&] { return job_.run(run.execution); });
     if (std::string wrong = status_difference(is, expected()); !wrong.empty() || !is.answer) return wrong;
@@ -183,7 +183,7 @@ class Check {
     return exact_difference(*is.answer, *expected().answer);
   }
 
-  /// Checks what must hold for any initial centroids: labels, counts and inertia belong to the result's centroids.
+  /// Checks properties that hold for any initial centroids: labels, counts and inertia must fit the result's centroids.
   std::string self_fault(const Run&) {
     if (has_reference_ || !expected().answer || job_.options().metric == KMeansMetric::cosine) return "";
     const KMeansAnswer<T>& answer = *expected().answer;
@@ -195,7 +195,7 @@ class Check {
                             [&] { return difference_of_one("inertia", answer.inertia, again.answer->inertia); });
   }
 
-  /// Checks that seeding chooses the same initial centroids with and without the 8-bit copy and all-distances path.
+  /// Checks that seeding chooses the same initial centroids with the 8-bit copy, with all distances, and with neither.
   std::string seeding_fault(const Run& run) {
     if (!expected().answer) return "";
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
@@ -297,11 +297,11 @@ std::string full_text(const KMeansCase<T>& made, bool with_queries) {
   return text;
 }
 
-/// Makes the `step`-th simpler case; see shrunk().
+/// Makes the case simpler in way number `step`. Returns false if there is no such way. See shrunk().
 template <class T>
 bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
   KMeansJob<T>& options = made.options;
-  const auto take = [&step](auto count) {  // true if the step is one of the next `count`
+  const auto take = [&step](auto count) {  // returns true if `step` is one of the next `count` ways
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;
     step -= all;

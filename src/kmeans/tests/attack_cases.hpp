@@ -1,4 +1,4 @@
-// Difficult inputs of k-means.
+// Generator of difficult inputs for k-means.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace gradus::attack {
 
 template <class T>
 struct KMeansCase {
-  std::string kind;           ///< human-readable description
-  bool tame = false;          ///< ordinary enough for variants whose contract is a tolerance
-  bool has_reference = true;  ///< false: the initial centroids depend on the library's random numbers
+  std::string kind;           ///< a description for the report
+  bool tame = false;          ///< true if variants whose contract is a tolerance can handle the case
+  bool has_reference = true;  ///< false if the initial centroids depend on the library's random numbers
   Rows<T> points;
-  std::vector<T> weights;   ///< one per point, or none
+  std::vector<T> weights;   ///< one weight per point, or no weights
   Rows<T> centroids;        ///< used if options.init is `given`
-  Rows<T> queries;          ///< for predict and transform
-  std::int64_t room = 0;    ///< elements between rows
-  bool own_labels = false;  ///< true if labels go to the caller's memory
-  KMeansJob<T> options;     ///< without its views
+  Rows<T> queries;          ///< points for predict and transform
+  std::int64_t room = 0;    ///< number of elements between rows
+  bool own_labels = false;  ///< true if labels are written to the caller's memory
+  KMeansJob<T> options;     ///< the options, without views
 };
 
 /// Returns case `number` of `seed`.

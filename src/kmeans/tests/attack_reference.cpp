@@ -21,7 +21,7 @@ Rows<T> rows_of(MatrixView<const T> view) {
   return rows;
 }
 
-/// Scales to unit length. Returns false for a row of zeros, which stays unchanged.
+/// Scales a row to unit length. Returns false for a row of zeros, which stays unchanged.
 template <class T>
 bool to_unit_length(std::vector<T>& row) {
   double largest = 0;
@@ -40,7 +40,7 @@ bool to_unit_length(std::vector<T>& row) {
 
 constexpr double limit = 0x1p500;
 
-/// Rejects values that no fit accepts: NaN, infinity, values beyond the limit.
+/// Throws InputError for values that no fit accepts: NaN, infinity, and values beyond the limit.
 template <class T>
 void check_values(const Rows<T>& rows) {
   for (const std::vector<T>& row : rows)
@@ -59,7 +59,7 @@ Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   return rows;
 }
 
-/// Prepares centroids. Centroids of a fit already have unit length up to rounding and stay unchanged.
+/// Prepares centroids for the metric. Centroids of a fit have unit length already, up to rounding, and stay unchanged.
 template <class T>
 Rows<T> prepared_centroids(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = prepared(view, metric);
@@ -98,7 +98,7 @@ std::int32_t nearest(const std::vector<T>& point, const Rows<T>& centroids) {
   return static_cast<std::int32_t>(best);
 }
 
-/// Rejects rows that differ although all their squared distances are zero in double.
+/// Throws if rows differ although all their squared distances are zero in double.
 template <class T>
 void check_distances(const Rows<T>& points, const Rows<T>& centroids) {
   bool differ = false;
@@ -150,7 +150,7 @@ class Fit {
     return answer;
   }
 
-  /// Performs the final assignment.
+  /// Assigns the points to the final centroids and fills in the answer.
   void finish(KMeansAnswer<T>& answer) {
     assign();
     answer.inertia = inertia();
@@ -193,7 +193,7 @@ class Fit {
     return changed;
   }
 
-  /// Returns infinity beyond the range of double.
+  /// Returns the inertia, or infinity if it exceeds the range of double.
   double inertia() const {
     mpz_class sum = 0;
     for (std::size_t point = 0; point < n_; ++point)
@@ -224,7 +224,7 @@ class Fit {
     for (std::size_t dim = 0; dim < d_; ++dim)
       bound += 0x1p-51 * terms * extents_[dim] * weight * extents_[dim] +
                0x1p-72 * extents_[dim] * static_cast<double>(n_) * largest * magnitudes_[dim] +
-               2 * weight * std::numeric_limits<double>::min();  // loss of small squares
+               2 * weight * std::numeric_limits<double>::min();  // squares that underflow
     return bound;
   }
 
@@ -237,9 +237,9 @@ class Fit {
     return sum;
   }
 
-  /// Computes new centroids. Returns true if a cluster was relocated.
+  /// Computes new centroids. Returns true if a point was moved to an empty cluster.
   bool update() {
-    std::vector<std::int64_t> members(k_);  // points of positive weight that are not taken away
+    std::vector<std::int64_t> members(k_);  // number of points of positive weight that stay in each cluster
     for (std::size_t point = 0; point < n_; ++point) members[at(labels_[point])] += weights_[point] > 0;
     std::vector<std::size_t> empty;
     for (std::size_t cluster = 0; cluster < k_; ++cluster)
@@ -260,7 +260,7 @@ class Fit {
       }
       std::stable_sort(farthest_first.begin(), farthest_first.end(),
                        [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
-      // The number of different points that are not a centroid.
+      // Number of different points that do not equal the centroid of a cluster with points.
       const std::size_t missing = different_ - std::min(different_, k_ - empty.size());
       while (empty.size() > missing && different_ < k_) {
         surplus.push_back(empty.back());
@@ -269,7 +269,8 @@ class Fit {
       auto empty_cluster = empty.begin();
       for (const std::size_t point : farthest_first) {
         if (empty_cluster == empty.end()) break;
-        if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;  // skipped for good
+        // A skipped point is not tried again for another empty cluster.
+        if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;
         --members[at(labels_[point])];
         taken[point] = true;
         relocated = true;
@@ -303,7 +304,7 @@ class Fit {
     return mean;
   }
 
-  /// Ignores weights.
+  /// Returns the mean variance of the columns, without weights.
   double mean_column_variance() const {
     std::vector<T> mean;
     for (std::size_t dim = 0; dim < d_; ++dim) {
@@ -323,12 +324,12 @@ class Fit {
   std::size_t n_;
   std::size_t d_;
   std::size_t k_;
-  std::size_t different_ = 0;  // number of different points of positive weight
+  std::size_t different_ = 0;  // number of different points among the points of positive weight
   std::vector<std::int32_t> labels_;
   std::vector<mpz_class> exact_weights_;
   std::vector<mpz_class> products_;  // n x d
-  std::vector<double> extents_;      // per column, of points and initial centroids
-  std::vector<double> magnitudes_;   // largest magnitudes
+  std::vector<double> extents_;      // for each column: extent of points and initial centroids
+  std::vector<double> magnitudes_;   // for each column: largest magnitude
 };
 
 template <class T>

@@ -13,7 +13,7 @@ struct KMeansStep {
   std::int64_t changed = 0;
   double shift = 0;
   double inertia = 0;
-  double inertia_bound = 0;  ///< error bound of the history's inertia; infinite or NaN: unknown
+  double inertia_bound = 0;  ///< bound of the error of the history's inertia; infinite or NaN if unknown
 };
 
 template <class T>
@@ -27,16 +27,16 @@ struct KMeansAnswer {
   std::vector<KMeansStep> history;
 };
 
-/// Computes a whole fit. Supports only options.init `given` and `first`. Throws the same errors as kmeans().
+/// Computes a whole fit. Supports only `given` and `first` as options.init. Throws the same errors as kmeans().
 template <class T>
 KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options);
 
-/// Computes labels, counts and inertia of an assignment to `centroids`; without `weights`, like kmeans_predict().
+/// Computes labels, counts and inertia for given centroids. Without `weights`, computes the same as kmeans_predict().
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
                                   VectorView<const T> weights, KMeansMetric metric);
 
-/// Computes n x k distances.
+/// Computes the n x k distances.
 template <class T>
 std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric);
 

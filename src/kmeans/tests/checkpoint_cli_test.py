@@ -1,4 +1,4 @@
-"""Fits that end early and resume, as a user or a batch system sees them. tests/cli/run.py runs this."""
+"""Tests of fits that end early and resume, as a user or a batch system sees them. tests/cli/run.py runs this."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class FitCase(InterruptCase):
         return job
 
     def results(self, out):
-        """Returns everything that must be the same."""
+        """Returns the parts of the results that must be the same."""
         summary = json.loads(content(os.path.join(out, "summary.json")))
         for iteration in summary["history"]:
             del iteration["seconds"]
@@ -68,11 +68,11 @@ class KillCase(FitCase):
             _, stderr = job.communicate(timeout=120)
             resumed += "is resumed" in stderr
             is_there = os.path.exists(os.path.join(out, "summary.json"))
-            if is_there:  # also if it was killed after its work
+            if is_there:  # exists even after a kill if the work was complete
                 self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
-            shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder
-            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # exit by SIGTERM itself if it came before
-                                                                           # the handler
+            shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder behind
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM kills the job if it
+                                                                           # arrives before the handler
                 killed += 1
                 continue
             self.assertEqual((job.returncode, is_there), (0, True), stderr)
@@ -96,7 +96,7 @@ class Signals(FitCase):
         return ["kmeans", self.points_file, "-k", 200, "--tolerance", "0", "--threads", 1, *more]
 
     def resumed(self, iterations):
-        """Returns the program's message on resuming, without waiting for the job."""
+        """Starts a job and returns its message about resuming. Does not wait for the end of the job."""
         job = self.start("--max-iterations", iterations, "--init", "random", "--checkpoint", self.checkpoint, "--resume")
         line = job.stderr.readline()
         job.kill()
@@ -112,7 +112,7 @@ class Signals(FitCase):
         with zipfile.ZipFile(self.checkpoint) as archive:
             self.assertIsNone(archive.testzip())
             self.assertTrue({"job.npy", "progress.npy", "centroids.npy", "before.npy"} <= set(archive.namelist()))
-        # It is a table of centroids like any other.
+        # The array `centroids` can be used like any table of centroids.
         self.succeed("predict", self.checkpoint + ":centroids", self.points_file, "-o", self.path("labels.npy"))
         self.assertIsNone(job.poll())
         job.kill()
@@ -129,7 +129,7 @@ class Signals(FitCase):
             self.assertIn(f"--resume continues it from '{self.checkpoint}'", stderr)
             self.assertIn("is resumed: after iteration ", self.resumed(100000))
             before = content(self.checkpoint)
-            self.assertIn("is resumed: after iteration ", self.resumed(90000))  # with another limit
+            self.assertIn("is resumed: after iteration ", self.resumed(90000))  # the iteration limit may differ
             self.refused(3, *self.command("--max-iterations", 100000, "--init", "random", "--checkpoint", self.checkpoint, "--resume", "--seed", 1),
                          says=[self.checkpoint, "seed=0 there, but seed=1 here"])
             self.assertEqual(content(self.checkpoint), before)

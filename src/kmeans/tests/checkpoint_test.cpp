@@ -1,5 +1,5 @@
 // An interrupted fit that resumes elsewhere (another variant, another number of threads or ranks) gives the bits of an
-// uninterrupted fit. A file from which it cannot resume is refused and left unchanged.
+// uninterrupted fit. A checkpoint that does not fit the job is refused and left unchanged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,9 +41,9 @@ using tests::ThreadRanks;
 // Problems
 
 enum class Data {
-  plain,      ///< some centres with much between them: many iterations
-  wild,       ///< very different magnitudes: sums do not decide all means
-  duplicates  ///< few different rows, and exact ties everywhere
+  plain,      ///< several centres with many points between them, which take many iterations
+  wild,       ///< very different magnitudes, for which sums do not decide all means
+  duplicates  ///< few different rows, repeated, and exact ties
 };
 
 template <class T>
@@ -97,7 +97,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.init = init;
   job.options.tolerance = 0;
   accept_coinciding_points(job.options);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some centroids get no points
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // far away, so that some centroids get no points
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;
 }
@@ -107,9 +107,9 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
 
 /// The configuration of a run.
 struct RunSettings {
-  std::string variant;  ///< empty: automatic choice
+  std::string variant;  ///< name of a variant; if empty, the library chooses
   int threads = 1;
-  int ranks = 0;  ///< 0: no ranks, one process
+  int ranks = 0;  ///< number of ranks; 0: one process without ranks
   bool on_gpu = false;
 };
 
@@ -118,14 +118,14 @@ std::string name_of(const RunSettings& way) {
          std::to_string(way.ranks) + " ranks";
 }
 
-/// The output of a run: its notes and counts.
+/// The output of a run: notes and numbers of progress reports.
 struct RunLog {
   std::string notes;
   int iterations = 0;
-  int choices = 0;  ///< steps of seeding
+  int choices = 0;  ///< number of steps of seeding
 };
 
-/// Called on each rank with the number of iterations over all restarts, or of progress reports of seeding.
+/// Called on each rank with the number of iterations so far in all restarts, or of progress reports of seeding.
 using AtIteration = std::function<void(int)>;
 
 /// Returns the combined result of all ranks.
@@ -180,7 +180,8 @@ KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheck
   return all;
 }
 
-/// `exact_history`: false ignores last bits of inertia and shift, in which GPU variants may differ by contract.
+/// Returns "" if the results are equal, otherwise the difference. If `exact_history` is false, ignores the last bits of
+/// inertia and shift, in which GPU variants may differ by contract.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";
@@ -202,7 +203,8 @@ std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool 
   return "";
 }
 
-/// Simulates a killed process as far as a thread can.
+/// Thrown in place of a kill. A thread cannot be killed like a process, but an exception ends its job at the same
+/// point.
 struct Killed {};
 
 AtIteration kill_at(int last) {
@@ -215,7 +217,7 @@ bool runs_here(const Variant& variant) {
   return tests::runs_on_cpu(variant) || execution::why_no_gpu(execution::this_machine()).empty();
 }
 
-/// Returns the production variants that support the job here, one configuration each.
+/// Returns one configuration for each production variant that supports the job on this machine.
 template <class T>
 std::vector<RunSettings> production_ways(const Job<T>& job, int threads) {
   const kmeans_detail::Shape shape{job.points.rows(), job.points.columns(), job.options.clusters,
@@ -268,7 +270,7 @@ class KMeansCheckpoints : public testing::Test {
       run<U>(job, from, each_iteration(), nullptr, kill_at(last));
       return "was not killed";
     } catch (const Killed&) {
-    } catch (const Error& error) {  // other ranks fail while they wait for a killed one
+    } catch (const Error& error) {  // ranks that wait for a killed rank fail with an error
       if (from.ranks < 2) return error.what();
     }
     if (last > 1 && !std::filesystem::exists(file())) return "no checkpoint";
@@ -276,13 +278,13 @@ class KMeansCheckpoints : public testing::Test {
     const KMeansResult<U> again = run<U>(job, to, to_resume(), &log);
     if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
-    // The checkpoint is of the previous iteration. (The last iteration of a fit writes none.)
+    // The checkpoint holds the previous iteration. (After its last iteration, a fit writes no checkpoint.)
     if (log.iterations > all_iterations - last + 2) return "made " + std::to_string(log.iterations) + " iterations";
     return "";
   }
 
  private:
-  /// Prefers a directory in memory, because waiting for a disk after each iteration would take minutes.
+  /// Returns a directory in memory if there is one. On a disk, the writes after each iteration would take minutes.
   static std::filesystem::path place() {
     std::error_code unused;
     const std::filesystem::path memory = "/dev/shm";
@@ -373,7 +375,7 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
   EXPECT_GE(runs, 100);
 }
 
-// The file of a finished job with several fits yields the best fit with labels and counts.
+// A finished job with several fits leaves a checkpoint. Resuming from it yields the best fit, with labels and counts.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
   using T = TypeParam;
   for (const int restarts : {1, 4})
@@ -453,13 +455,13 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
                    InterruptedError);
       RunLog log;
       EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
-      // Ranks see the request in different iterations.
+      // Ranks may see the stop request in different iterations.
       if (ranks == 0) EXPECT_TRUE(contains(log.notes, "after iteration " + std::to_string(last))) << log.notes;
       else EXPECT_TRUE(contains(log.notes, "after iteration")) << log.notes;
     }
 }
 
-// Only the last assignment is left to do.
+// If all iterations are done, a resumed fit computes only the last assignment.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   using T = TypeParam;
   Job<T> job = make_job<T>(700, 2, 12, Data::plain, KMeansInit::random);
@@ -477,7 +479,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   EXPECT_TRUE(contains(log.notes, "after iteration 5")) << log.notes;
 }
 
-// Until a fit has ended, nothing in the file depends on the limit.
+// A fit may resume with another iteration limit, unless an earlier fit of the job has ended.
 TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
   using T = TypeParam;
   const auto with_limit = [](int limit, int restarts = 1) {
@@ -502,12 +504,14 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     EXPECT_EQ(this->content(), before);
     return message;
   };
-  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // ended
+  // The fit with the limit 9 has ended.
+  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));
   std::filesystem::remove(this->file());
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));
   std::filesystem::remove(this->file());
-  EXPECT_THROW(run<T>(with_limit(3, 2), {}, this->each_iteration(), nullptr, kill_at(5)), Killed);  // in the second fit
+  // The job is killed in its second fit.
+  EXPECT_THROW(run<T>(with_limit(3, 2), {}, this->each_iteration(), nullptr, kill_at(5)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(4, 2)), "max_iterations=3 there"));
 }
 
@@ -544,7 +548,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
             const auto again = choose({&state, &rest});
             EXPECT_EQ(again.rows, whole.rows) << state.rounds.size() << " rounds, " << state.chosen.size() << " rows";
             ASSERT_LT(rest.states.size(), steps.states.size());
-            // It resumes, and saves the same states from there.
+            // The resumed choice starts at its state and saves the same states afterwards.
             const std::size_t done = steps.states.size() - rest.states.size();
             for (std::size_t step = 0; step < rest.states.size(); ++step) {
               EXPECT_EQ(rest.states[step].chosen, steps.states[done + step].chosen);
@@ -583,7 +587,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
       }
 }
 
-// The run is killed several times during seeding.
+// Kills and resumes the run several times during seeding.
 TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
   using T = TypeParam;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
@@ -622,7 +626,7 @@ TYPED_TEST(KMeansCheckpoints, refuse_a_damaged_file_and_leave_it) {
   Job<T> job = make_job<T>(12, 1, 2, Data::plain, KMeansInit::first);
   job.options.restarts = 2;
   job.options.max_iterations = 2;
-  // In the second fit, so that the file has every part.
+  // Killed in the second fit, so that the file has every part.
   EXPECT_THROW(run<T>(job, {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   const std::string whole = this->content();
   ASSERT_GT(whole.size(), 1000U);
@@ -694,7 +698,7 @@ TYPED_TEST(KMeansCheckpoints, that_cannot_be_written) {
     const std::string message = error_of<Error>([&] { run<T>(job, {"", 1, ranks}, checkpoint); });
     EXPECT_TRUE(contains(message, checkpoint.file)) << message;
   }
-  checkpoint.file = "/dev/full";  // a device whose disk is full
+  checkpoint.file = "/dev/full";  // writing to this device fails as on a full disk
   RunLog log;
   EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, checkpoint, &log)), "");
   EXPECT_TRUE(contains(log.notes, "no checkpoint was made")) << log.notes;
@@ -723,7 +727,7 @@ TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
   }
   EXPECT_GE(others, 5);
   EXPECT_FALSE(std::filesystem::exists(this->file()));
-  // Ranks with different checkpoint options.
+  // Throws if ranks have different checkpoint options.
   for (const bool all_write : {false, true}) {
     ThreadRanks ranks(2);
     const auto thrown = ranks.run([&](Communicator& communicator) {

@@ -26,7 +26,7 @@ class Choose : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Choose, Elements);
 
-/// Returns four groups, and a column of large values that is unrelated to them.
+/// Returns points in four groups, with an additional column of large values that does not depend on the group.
 template <class T>
 Matrix<T> four_groups(std::int64_t n) {
   std::mt19937 random(8);

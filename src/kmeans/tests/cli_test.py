@@ -30,7 +30,7 @@ def json_jobs(case):
     }
 
 
-def repeated_jobs(case):  # tests/repeat_test.py has more
+def repeated_jobs(case):  # tests/repeat_test.py has more jobs
     return {"kmeans": [([case.points(), "-k", 3, "--tolerance", "0.30000000000000004"], ""), ([case.points(), "-k", 2], None)]}
 
 
@@ -116,7 +116,7 @@ class KMeans(Case):
         quiet = self.succeed("kmeans", points, "-k", 2, "-o", self.path("b"), "--quiet")
         self.assertEqual(quiet.stderr, "")
         for result in (loud, quiet):
-            self.assertNotIn("\x1b", result.stdout + result.stderr)  # neither is a terminal
+            self.assertNotIn("\x1b", result.stdout + result.stderr)  # neither stream is a terminal
 
     def test_csv_on_standard_input(self):
         text = "x,y\n" + "".join("%d,%d\n" % (100 * (index % 2), index % 5) for index in range(40))
@@ -233,7 +233,7 @@ class KMeans(Case):
                 continue
             result = gradus("kmeans", points, "-k", 3, "--variant", row["name"].replace("_", "-"), "--json")
             if result.returncode == 4:
-                self.assertIn("cannot run here", result.stderr)  # designed for other shapes
+                self.assertIn("cannot run here", result.stderr)  # the variant was designed for other shapes
             else:
                 self.assertEqual(json.loads(result.stdout)["variant"], row["name"])
 
@@ -299,7 +299,7 @@ class Usage(Case):
             return self.succeed(*arguments, cwd=self.folder).stdout
 
         self.assertIn("3 points", succeed("kmeans", "-k", 2, "--", "-x.csv"))
-        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # a file name, not the option
+        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # here --json is a file name
         self.assertEqual(succeed("predict", "--", "-x.csv", "-x.csv"), "0\n1\n2\n")
         self.assertEqual(succeed("predict", "-x.csv".replace("-", "./-"), "--", "-x.csv"), "0\n1\n2\n")
         self.assertIn("3 points", succeed("kmeans", "-k", 2, "./-x.csv", "--"))
@@ -337,7 +337,7 @@ class Usage(Case):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(out))
-        # The same options where they have an effect.
+        # The same options are accepted where they have an effect.
         self.succeed("kmeans", points, "-k", 2, "--init", "first", "--restarts", 1)
         self.succeed("kmeans", points, "-k", 2, "--init", "random", "--restarts", 2, "--seed", 3)
 
@@ -358,7 +358,7 @@ class Usage(Case):
             self.succeed(*job, "--memory-limit", limit)
         for limit in ("0", "1.5", "0.1", "-1M", "1.5X", "1,5M", "M", "", "1e3M", "inf", "nanM", "1.5MB ", "99999999T", "0x10"):
             self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
-        # A job that labels points by centroids needs memory too.
+        # The limit also applies to jobs that label points.
         centroids = self.file("c.csv", "0,0\n1,1\n")
         self.refused(1, "predict", centroids, points, "--memory-limit", "100K", says=["the memory limit allows only 102400 bytes (100 KiB)"])
         self.succeed("predict", centroids, points, "--memory-limit", "4M", "-o", self.path("l.npy"))
@@ -533,7 +533,7 @@ class Output(Case):
         self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
-        def limit():  # enough for the files that an OpenMP runtime shares between its libraries
+        def limit():  # allows the files that an OpenMP runtime shares between its libraries
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
         points = self.points(n=300000, d=1)
@@ -548,11 +548,11 @@ class Output(Case):
         self.assertIn("labels.npy", said)
 
     def test_more_than_the_disk_holds(self):
-        """Refused with both sizes before anything is written."""
+        """A result that exceeds the disk is refused, with both sizes in the message, before anything is written."""
         points = self.points(n=20000, d=1)
         small = self.path("small")
         os.mkdir(small)
-        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # 20000 centroids
+        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the 20000 points are the centroids
                     ["transform", points, points, "-o", os.path.join(small, "out.npy")],
                     ["transform", points, points, "-o", os.path.join(small, "out.csv")]]:
             self.refused_for_want_of_space(small, *job)
@@ -604,11 +604,11 @@ class Output(Case):
                    ["kmeans", points, "-k", 3, "--init", centroids]]
         for reader in readers:
             self.succeed(*reader)
-        # Centroids of another run next to the summary.
+        # The folder now has centroids of another run next to its summary.
         shutil.copy(os.path.join(other, "centroids.npy"), centroids)
         for reader in readers:
             self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
-        # Without a k-means summary nothing is checked.
+        # If there is no k-means summary, nothing is checked.
         summary = os.path.join(out, "summary.json")
         for text in ["no JSON", "[]", "{}", '{"problem": "other", "files": {"centroids.npy": {}}}', '{"problem": 3}',
                      '{"problem": "kmeans", "files": 3}', None]:
@@ -643,7 +643,7 @@ class Interrupt(InterruptCase):
              "--max-iterations", "1000000", "-o", out, *more],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        self.wait_until(job, lambda: os.path.isdir(out))  # opened before the work
+        self.wait_until(job, lambda: os.path.isdir(out))  # the folder is made before the work
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.stderr.close)
         self.wait_until_busy(job, 0.5)
@@ -679,7 +679,7 @@ class Interrupt(InterruptCase):
         centroids = self.path("c.npy")
         self.succeed("generate", "uniform", "-n", 200, "-d", 2, "-o", centroids)
 
-        def has_written(job):  # the file under construction may have no name, so look through the job's descriptors
+        def has_written(job):  # the file under construction may have no name, so this searches the job's descriptors
             files = f"/proc/{job.pid}/fd"
             for number in os.listdir(files):
                 try:
@@ -687,7 +687,7 @@ class Interrupt(InterruptCase):
                     if (target.startswith(self.folder) and target != points and target != centroids
                             and os.stat(f"{files}/{number}").st_size > 1000000):
                         return True
-                except OSError:  # closed in the meantime
+                except OSError:  # the job has closed the descriptor
                     pass
             return False
 
@@ -702,7 +702,7 @@ class Interrupt(InterruptCase):
         def pending(job):
             return struct.unpack("i", fcntl.ioctl(job.stdout, termios.FIONREAD, struct.pack("i", 0)))[0]
 
-        def waits(job):  # it cannot end: the labels exceed the capacity of the pipe
+        def waits(job):  # waits until the job is blocked, because the labels exceed the capacity of the pipe
             self.wait_until(job, lambda: pending(job) >= 4096)
             time.sleep(0.5)
         centroids = self.file("c.csv", "1,2\n3,4\n")
@@ -851,13 +851,13 @@ class Predict(Case):
         self.assertFalse(os.path.exists(out))
 
     def test_ending_of_the_output(self):
-        missing = self.path("missing.npy")  # reported before anything is read
+        missing = self.path("missing.npy")  # the ending is refused before any file is read
         for command in ("predict", "transform"):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
 
 class Tables(Case):
-    """Tables with names and text next to the numbers."""
+    """Tests of tables with names and text next to the numbers."""
 
     FLOWERS = ("id,length,width,species\n" + "".join(
         "f%d,%s,%s,%s\n" % (row, length, width, species) for row, (length, width, species) in enumerate([
@@ -947,7 +947,8 @@ class Tables(Case):
         self.assertEqual(content(os.path.join(out, "labels.csv"), "r"), "name,label\nA,0\nD,0\n")
         self.assertEqual(self.succeed("predict", out, table, *left).stdout, "name,label\nA,0\nD,0\n")
         self.assertEqual(json.loads(self.succeed("predict", out, table, *left, "--json").stdout)["inertia"], summary["inertia"])
-        # Without names the rows keep their numbers, and a file of weights has one for every row.
+        # Without row names, labels are numbered like the rows of the file, and a file of weights has a weight for every
+        # row.
         plain = self.file("p.csv", "x\n1\n\"\"\n5\n")
         more = self.file("q.csv", "x\n7\nNA\n9\n")
         weights = self.file("w.csv", "1\n8\n3\n1\n8\n1\n")
@@ -994,7 +995,7 @@ class Tables(Case):
         self.refused(2, "kmeans", self.points(), "-k", 2, "--comment", "%", says=["--comment is for tables of text"])
 
     def test_headers_of_numbers(self):
-        """All lines together decide what the first line is, also if columns are chosen by number."""
+        """All lines together decide whether the first line is a header, even if columns are chosen by number."""
         spectra = self.file("s.csv", "name,400.3,402.7,405.2\n" + "".join(f"s{row},0.{row},0.2{row},0.3{row}\n" for row in range(1, 9)))
         for options in (["--id-column", "1"], ["--drop-columns", "1"], ["--columns", "2-"], ["--id-column", "name"]):
             answer = json.loads(self.succeed("kmeans", spectra, "-k", 2, *options, "--json").stdout)
@@ -1026,14 +1027,14 @@ class Tables(Case):
         self.assertEqual(lines[0], "length,width")
         values = [float(field) for line in lines[1:] for field in line.split(",")]
         self.assertEqual(values, read_npy(os.path.join(out, "centroids.npy"))[2])
-        # Without names rows count from 0. Text with separators is quoted.
+        # Without row names, labels are numbered from 0. Text with separators is quoted.
         out = self.path("plain")
         self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "-o", out)
         self.assertEqual(content(os.path.join(out, "labels.csv"), "r").splitlines()[:2], ["row,label", "0,%d" % labels[0]])
         out = self.path("species")
         self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "--id-column", "species", "-o", out)
         self.assertRegex(content(os.path.join(out, "labels.csv"), "r"), '\n"virginica, or so",[01]\n$')
-        # They are removed when another result replaces them.
+        # A result that replaces another one removes the older result's tables.
         self.succeed("kmeans", self.points(), "-k", 2, "-o", out)
         self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "labels.npy", "summary.json"])
 
@@ -1043,7 +1044,7 @@ class Tables(Case):
         self.assertIn("cluster", self.succeed("kmeans", self.points(), "-k", 2, "--quiet").stdout)
 
     def test_standardize(self):
-        # Mean 3 and 500, scale 2 and 100; a column of equal values stays unchanged.
+        # The first two columns have mean 3 and 500, scale 2 and 100. A column of equal values stays unchanged.
         rows = [(1, 400, 7), (1, 600, 7), (5, 400, 7), (5, 600, 7)]
         table = self.file("t.csv", "a,b,c\n" + "".join("%d,%d,%d\n" % row for row in rows))
         out = self.path("out")
@@ -1072,13 +1073,13 @@ class Tables(Case):
                 self.succeed("kmeans", points, "-k", 5, "--standardize", "--threads", threads, "-o", out)
                 seen.add(tuple(content(os.path.join(out, name)) for name in ("centroids.npy", "labels.npy")) +
                          (json.dumps(self.summary(out)["standardize"]),))
-                # Mean 0 and variance 1, as the labels predicted from the folder also show.
+                # The columns have mean 0 and variance 1, and predicting from the folder gives the same labels.
                 self.succeed("predict", out, points, "-o", self.path("l.npy"))
                 self.assertEqual(content(self.path("l.npy")), content(os.path.join(out, "labels.npy")))
             self.assertEqual(len(seen), 1, dtype)
             by = self.summary(out)["standardize"]
             values = read_npy(points)[2]
-            for column in range(5):  # the formulas of gradus/kmeans_standardization.hpp, in fractions
+            for column in range(5):  # applies the formulas of gradus/kmeans_standardization.hpp to fractions
                 own = values[column::5]
                 mean = float(sum(map(Fraction, own)) / 3000)
                 shift = float(sum(Fraction(value - mean) for value in own) / 3000)
@@ -1101,7 +1102,7 @@ class Tables(Case):
             nearest = [min((float(field), label) for label, field in enumerate(line.split(",")[1:]))[1] for line in lines[1:]]
             self.assertEqual(nearest, read_npy(os.path.join(out, "labels.npy"))[2])
         self.refused(2, "predict", out, self.flowers(), *options, "--metric", "cosine", says=["--metric has no effect", "folder"])
-        # The centroids alone do not say how columns were standardized.
+        # A file of centroids alone does not record how the columns were standardized.
         for name in ("centroids.npy", "centroids.csv"):
             self.refused(3, "predict", os.path.join(out, name), self.flowers(), *options, says=["standardized", "name the folder"])
 
@@ -1152,7 +1153,7 @@ class Tables(Case):
         ]:
             self.refused(3, "predict", out, self.file("more.csv", text), *options, says=["more.csv", "fit"] + says)
         self.assertEqual(len(self.succeed("predict", out, self.file("more.csv", "5.5,2.5\n")).stdout.splitlines()), 1)
-        # Names select the columns, in any order and with any other columns.
+        # Columns are selected by name, in any order and among other columns.
         expected = self.succeed("transform", out, self.file("more.csv", "length,width\n2,1\n")).stdout
         for text, left_out in [("width,length\n1,2\n", ""), ("more,width,note,length\n1,1,a,2\n", "'more' and 'note' are left out")]:
             result = self.succeed("transform", out, self.file("more.csv", text))
@@ -1237,8 +1238,8 @@ class Demo(Case):
         width, height, color, pixels = read_png(answer["picture"])
         self.assertEqual(color, 0)
         self.assertGreater(width, 2 * height)
-        self.assertLess(min(pixels), b"\x20")  # ink
-        self.assertEqual(max(pixels), b"\xff")  # paper
+        self.assertLess(min(pixels), b"\x20")  # the darkest pixels are ink
+        self.assertEqual(max(pixels), b"\xff")  # the lightest pixel is paper
 
 
 class Completion(CompletionCase):
@@ -1263,7 +1264,7 @@ class Completion(CompletionCase):
 
 
 class WhichK(Case):
-    """Several numbers of clusters at a time."""
+    """Tests of jobs that try several numbers of clusters."""
 
     def blobs(self):
         points = self.path("blobs.npy")
@@ -1294,7 +1295,7 @@ class WhichK(Case):
             lines = file.read().splitlines()
         self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds")
         self.assertEqual([float(line.split(",")[2]) for line in lines[1:]], [fit["silhouette"] for fit in fits])
-        # The stored fit is the fit of that k alone.
+        # The stored fit equals a separate fit with that k.
         alone = json.loads(self.succeed("kmeans", points, "-k", best["k"], "--restarts", 5, "--json").stdout)
         self.assertEqual((alone["inertia"], alone["counts"]), (summary["inertia"], summary["counts"]))
         for criterion, k in takes.items():

@@ -35,7 +35,7 @@ def files():
 
 
 def is_number(name):
-    """Returns True if a column name is a number, also if pandas has made it unique by a suffix like ".1"."""
+    """Returns True if a column name is a number. pandas may have added a suffix like ".1" to make it unique."""
     parts = str(name).split(".")
     return any(map(is_float, (str(name), ".".join(parts[:-1]))))
 
@@ -48,24 +48,24 @@ def is_float(text):
 
 
 def read(path):
-    """Returns the frame of a file, with the separator that gives several columns if there is one."""
+    """Returns the frame of a file. Uses the first separator that gives several columns, if any does."""
     for separator in ("\t", ";", ",", r"\s+"):
         header = pandas.read_csv(path, sep=separator, skipinitialspace=True, nrows=0).columns
         if len(header) > 1:
             break
     if not all(map(is_number, header)):
         frame = pandas.read_csv(path, sep=separator, skipinitialspace=True)
-        # R leaves the column of row names without a heading.
+        # R writes no heading above the column of row names.
         is_named = frame.index.nlevels == 1 and not frame.index.equals(pandas.RangeIndex(len(frame)))
         return frame.reset_index(names="Unnamed: 0") if is_named else frame
-    # Otherwise pandas would use any first line as header.
+    # By default, pandas would use any first line as header.
     frame = pandas.read_csv(path, sep=separator, skipinitialspace=True, header=None)
     frame.columns = [str(number) for number in range(1, frame.shape[1] + 1)]
     return frame
 
 
 class KnownByPandas(Input):
-    """A table as pandas reads it: its frame says which columns are numeric and which have missing numbers."""
+    """A table as pandas reads it. The frame says which columns are numeric and which have missing numbers."""
 
     def __init__(self, path):
         with warnings.catch_warnings():
@@ -76,7 +76,7 @@ class KnownByPandas(Input):
         self.kind, self.reason = "", ""
 
     def named(self, items):
-        """Returns the frame's columns that a list of --drop-columns names, or None if the list names others."""
+        """Returns the columns of the frame that are listed in --drop-columns, or None if the list has other names."""
         found = []
         for item in items.split(","):
             item = item.strip('"') or "Unnamed: 0"
@@ -91,14 +91,14 @@ class KnownByPandas(Input):
     def fits(self, advice, options):
         if advice.option == "--missing":
             return "--missing" not in options
-        if advice.option == "--id-column":  # a column that counts the rows
+        if advice.option == "--id-column":  # fits if the column counts the rows
             return self.named(advice.value) == ["Unnamed: 0"]
         if advice.option == "--header":
             return advice.value == "yes"
         if advice.option != "--drop-columns":
             return False
         columns = self.named(advice.value) or list(self.numbers)
-        # Text, a row counter, or a column with half of its numbers missing.
+        # Fits if each column is text, a row counter, or lacks half of its numbers.
         return all(name not in self.numbers or str(name).startswith("Unnamed") or self.frame[name].isna().mean() >= 0.5
                    for name in columns)
 

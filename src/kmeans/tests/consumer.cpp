@@ -21,7 +21,7 @@ int main() {
       return 1;
     }
   }
-  const double inertia = 2 * (4.0 / 3);  // each group: 2/9 + 5/9 + 5/9
+  const double inertia = 2 * (4.0 / 3);  // each of the two groups contributes 2/9 + 5/9 + 5/9
   if (!(result.inertia > inertia - 1e-5 && result.inertia < inertia + 1e-5)) {
     std::fprintf(stderr, "the inertia is %.17g, not %.17g\n", result.inertia, inertia);
     return 1;
@@ -55,7 +55,7 @@ int main() {
     return 1;
   }
 
-  // Exceptions of the library can be caught by type across the boundary of a shared library.
+  // Exceptions of the library can be caught by type, even if the library is shared.
   options.clusters = 0;
   try {
     gradus::kmeans(points, options);

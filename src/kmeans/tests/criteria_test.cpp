@@ -227,7 +227,8 @@ TYPED_TEST(Criteria, of_a_sample_are_those_of_its_points_alone) {
   EXPECT_NEAR(some.labelings[0].silhouette.value(), all.labelings[0].silhouette.value(), 0.03);
   EXPECT_NEAR(most.labelings[0].silhouette.value(), all.labelings[0].silhouette.value(), 1e-3);
   EXPECT_EQ(some.labelings[0].calinski_harabasz, all.labelings[0].calinski_harabasz);
-  // Two points out of 5000 may be in one cluster, or each may be alone in one; then there is no silhouette.
+  // A sample of two of the 5000 points may have both in one cluster, or each alone in a cluster. In both cases there is
+  // no silhouette.
   bool missed = false;
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     missed |= !kmeans_criteria(points, view(labels), {.silhouette_points = 2, .seed = seed}).labelings[0].silhouette;
@@ -239,7 +240,7 @@ TEST(CriteriaOf, points_that_fall_together) {
   const Labels apart{0, 0, 1, 1, 0};
   const KMeansCriteria good = kmeans_criteria(points, view(apart)).labelings.at(0);
   EXPECT_EQ(good.silhouette, 1.0);
-  EXPECT_EQ(good.calinski_harabasz, 1.0);  // scikit-learn does the same for W = 0
+  EXPECT_EQ(good.calinski_harabasz, 1.0);  // scikit-learn also returns 1 if the within-cluster dispersion W is 0
   EXPECT_EQ(good.davies_bouldin, 0.0);
   const std::vector<std::array<double, 2>> equal(5, {3, 3});
   const KMeansCriteria none = kmeans_criteria(equal, view(apart)).labelings.at(0);

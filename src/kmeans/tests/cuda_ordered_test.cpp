@@ -1,4 +1,5 @@
-// The foundations of cuda_ordered's exactness and speed: the bound over a box, and the order along the curve.
+// Tests two foundations of cuda_ordered: the bound over a box, on which its exactness depends, and the order of cells
+// along the curve, on which its speed depends.
 #include "kmeans/persistent/ordered_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@
 namespace gradus::kmeans_detail {
 namespace {
 
-/// Uniform numbers in [-1, 1].
+/// A generator of uniform numbers in [-1, 1].
 class Uniform {
  public:
   explicit Uniform(std::uint64_t seed) : random_(seed) {}
@@ -59,7 +60,7 @@ void expect_ruled_out_is_farther() {
   for (int trial = 0; trial < 200000; ++trial) {
     const double width = std::ldexp(1.0, -(trial % 24));
     double middle[Columns];
-    double corner[Columns];  // of the box; not rounded, like original points
+    double corner[Columns];  // a corner of the box, not rounded, like original points
     Box<Columns> box;
     for (int dim = 0; dim < Columns; ++dim) {
       middle[dim] = (1 - width) * uniform();
@@ -70,7 +71,7 @@ void expect_ruled_out_is_farther() {
       box.middle[dim] = 0.5f * low + 0.5f * high;
       box.half[dim] = std::nextafter(std::max(high - box.middle[dim], box.middle[dim] - low), 2.0f);
     }
-    // Centroids so close together that the bound decides.
+    // The centroids are so close together that only a good bound decides.
     const auto one = centroid_near<Columns>(uniform, middle, 4 * width);
     const auto other = centroid_near<Columns>(uniform, one.at, std::ldexp(1.0, -(trial % 29)));
     const bool out = least_gap(one.entry, other.entry, box) > 2 * filter_bound(Columns);
@@ -89,7 +90,7 @@ TEST(BoxBound, WhatIsRuledOutIsFarther) {
   expect_ruled_out_is_farther<4>();
 }
 
-/// Checks that each cell of the coarsest `side`^Columns grid is a neighbour of its predecessor on the curve.
+/// Checks that consecutive cells on the curve are neighbours, for the coarsest grid of `side`^Columns cells.
 template <int Columns>
 void expect_neighbours_follow(int side_bits) {
   const int side = 1 << side_bits;

@@ -12,7 +12,7 @@
 namespace gradus::kmeans_detail {
 namespace {
 
-/// Rounds to FP16, ties to even, for values that do not overflow.
+/// Rounds to FP16, ties to even. The value must not overflow.
 double to_half(double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
@@ -22,7 +22,8 @@ double to_half(double value) {
 
 double cut_off(double value, double step) { return std::trunc(value / step) * step; }
 
-/// Adds `products` like a tensor core: aligns blocks of `block` numbers to the largest and truncates below 24 bits.
+/// Adds `products` like a tensor core: aligns blocks of `block` numbers to the largest number of the block and
+/// truncates bits below the 24th.
 double accumulate(double sum, const std::vector<double>& products, std::size_t block) {
   for (std::size_t first = 0; first < products.size(); first += block) {
     double largest = std::abs(sum);
@@ -101,12 +102,12 @@ TEST(cuda_tensor_bound, holds_for_every_block_of_products) {
 }
 
 TEST(cuda_tensor_bound, every_part_of_it_is_needed) {
-  // The rounding error of FP16 in the worst direction, parallel to the other row.
+  // The FP16 rounding error of one row may be parallel to the other row, which is the worst direction.
   const TensorLengths coarse{1.0f, 0.01f};
   const TensorLengths fine{1.0f, 0.0f};
   EXPECT_GE(tensor_bound(coarse, fine, 16), 0.01f);
   EXPECT_GE(tensor_bound(fine, coarse, 16), 0.01f);
-  // A point far from the middle: the canonical chain rounds relative to the original coordinates.
+  // For a point far from the middle, the canonical chain rounds relative to the original coordinates.
   EXPECT_GE(tensor_bound({1e6f, 0.0f}, {0.0f, 0.0f}, 16), 1e12f * 0x1p-50f);
   EXPECT_GT(tensor_bound({0.0f, 0.0f}, {0.0f, 0.0f}, 16), 0.0f);
 }

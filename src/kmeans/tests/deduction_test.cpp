@@ -1,4 +1,5 @@
-// Types that the room's calls accept or reject as matrices and vectors; concepts check what must not compile.
+// Tests which types the k-means calls accept and reject as matrices and vectors. Concepts check calls that must not
+// compile.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,10 +77,12 @@ static_assert(Predicts<Matrix<float>, MatrixView<const float>> && Predicts<float
 static_assert(!Predicts<Matrix<double>, Matrix<float>> && !Predicts<Matrix<float>, Matrix<double>>);
 static_assert(PredictsByModel<float, MatrixView<const float>> && PredictsByModel<double, Matrix<double>>);
 static_assert(!PredictsByModel<double, Matrix<float>>);
-static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);  // the fit must outlive it
+// A temporary fit is rejected, because the fit must outlive the model.
+static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, MatrixView<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, Matrix<float>&>);
-static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);  // the result must be writable
+// A constant result is rejected, because the call writes to it.
+static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);
 static_assert(!Transforms<Matrix<float>, Matrix<float>, const Matrix<float>&>);
 static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<double>>);
 

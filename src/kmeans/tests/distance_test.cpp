@@ -1,4 +1,4 @@
-// Bulk distances have the bits of the plain chain on every instruction set of this machine.
+// Distances computed in bulk have the same bits as the plain chain, on every instruction set of this machine.
 #include "kmeans/assign/distance.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Files on disk, the table of variants and the documents agree. A rung that is missing from one of them is reported.
+// Checks that the files on disk, the table of variants and the documents agree, and that the check reports missing
+// rungs.
 #include <gtest/gtest.h>
 
 #include "kmeans/problem.hpp"
@@ -18,11 +19,11 @@ TEST(ladder_drift, files_table_and_documents_agree) {
   for (const std::string& line : drift(room)) ADD_FAILURE() << line;
 }
 
-// Tests of the check itself: it reports each removed or added item.
+// These tests check the check itself: it must report each removed or added item.
 TEST(ladder_drift, notices_a_missing_table_row) {
   Room room = this_room();
   room.table.pop_back();
-  EXPECT_GE(drift(room).size(), 1u);  // the file's head, and documents that name the variant
+  EXPECT_GE(drift(room).size(), 1u);  // the first line of the file, and documents that name the variant
 }
 
 TEST(ladder_drift, notices_a_missing_file) {

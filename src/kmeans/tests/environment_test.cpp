@@ -1,4 +1,4 @@
-// The caller's floating-point environment does not change results, and calls do not change the environment.
+// Results do not depend on the caller's floating-point environment, and calls do not change this environment.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace gradus {
 namespace {
 
-/// Returns points in two columns around some centres, times `unit`.
+/// Returns points in two columns around several centres, multiplied by `unit`.
 template <class T>
 Matrix<T> points_of(std::int64_t rows, T unit) {
   Matrix<T> points(rows, 2);

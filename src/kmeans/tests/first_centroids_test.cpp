@@ -1,5 +1,5 @@
-// The 8-bit copy never changes an initial centroid: on thousands of random problems the choice has the bits of the
-// plain path (seeding/cover.hpp), for any number of threads.
+// The 8-bit copy never changes an initial centroid. On thousands of random problems, the choice has the same bits as
+// the plain path (seeding/cover.hpp), on any number of threads.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -32,7 +32,7 @@ std::int64_t between(Random& random, std::int64_t least, std::int64_t most) {
 double normal(Random& random) { return std::normal_distribution<double>()(random); }
 double uniform(Random& random) { return std::uniform_real_distribution<double>(-1, 1)(random); }
 
-/// Magnitudes whose squared distances do not overflow.
+/// The exponents of magnitudes whose squared distances do not overflow.
 template <class T>
 constexpr int highest_exponent = sizeof(T) == 4 ? 120 : 490;
 template <class T>
@@ -41,7 +41,7 @@ constexpr int lowest_exponent = sizeof(T) == 4 ? -149 : -1074;
 #ifdef GRADUS_SANITIZED
 constexpr std::uint64_t problems = 52;
 #else
-constexpr std::uint64_t problems = 1040;  // per type
+constexpr std::uint64_t problems = 1040;  // number of problems for each element type
 #endif
 
 const char* const kinds[] = {"uniform",   "normal",          "separated blobs",  "few different rows", "lattice",
@@ -142,7 +142,7 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
     Random random(problem);
     const auto kind = static_cast<std::int64_t>(problem) % kind_count;
     const std::int64_t d = problem % 5 == 0 ? between(random, 1, 8) : between(random, 9, 200);
-    // Several threads only if there is enough work.
+    // Uses several threads only for problems with enough work.
     const bool large = problem % 32 == 31;
     const std::int64_t n = large ? std::min<std::int64_t>(400000 / d, 6000) : between(random, 1, 400);
     const std::int64_t k = between(random, 1, std::min<std::int64_t>(n, problem % 7 == 0 && !large ? n : 24));
@@ -165,7 +165,7 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
   }
 }
 
-// Tests the bound itself: a candidate that is ruled out is not nearer canonically, not even by one ulp.
+// Tests the bound itself: an excluded candidate is canonically no nearer, not even by one ulp.
 TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
   using T = TypeParam;
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
@@ -191,7 +191,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
     const auto distance = [&](std::int64_t row, std::size_t candidate) {
       return squared_distance(std::as_const(points).row(row), candidates[candidate], d);
     };
-    // The limit of each row is the distance of a candidate, one ulp more or less, or something else.
+    // Each row's limit is the distance of a candidate, one ulp more or less, or half of it.
     std::vector<double> limits;
     for (std::int64_t row = 0; row < n; ++row) {
       double limit = distance(row, static_cast<std::size_t>(between(random, 0, trials.count() - 1)));
@@ -222,7 +222,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
             ++all;
             ruled_out += !is_open;
             if (is_open) continue;
-            // No candidate with the least distance may be ruled out.
+            // A candidate may be excluded if it is no nearer than the limit, or if another candidate is nearer.
             const double mine = distance(row, candidate);
             const bool right = nearest ? mine > least || mine >= limits[static_cast<std::size_t>(row)]
                                        : mine >= limits[static_cast<std::size_t>(row)];
@@ -232,12 +232,12 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
         }
       }
   }
-  // Otherwise nothing has been tested.
+  // With few excluded candidates, the test would check nothing.
   EXPECT_GT(ruled_out, all / 10) << "of " << all;
 }
 
-// The same if each row needs its nearest of a few candidates. A candidate with the least canonical distance is never
-// ruled out, by one byte or two, and a settled row has the only such candidate.
+// Tests the search for the nearest of a few candidates. With one byte and with two, a candidate at the least canonical
+// distance is never excluded. A settled row has only one such candidate.
 TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
   using T = TypeParam;
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
@@ -255,7 +255,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
     std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(d)));
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel) rows.copy_panel(panel, scratch.data());
     if (problem % 5 != 0) rows.make_rests();
-    // Means of few points, which are close together, or points.
+    // The candidates are means of few points, which are close together, or points.
     const std::int64_t count = between(random, 1, few_candidates);
     Matrix<T> centroids(count, d);
     for (std::int64_t cluster = 0; cluster < count; ++cluster) {
@@ -305,7 +305,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
         }
       }
   }
-  // Otherwise nothing has been tested.
+  // With few settled rows, the test would check nothing.
   EXPECT_GT(settled, all / 4) << "of " << all;
   EXPECT_GT(settled_by_two, looked_at_twice / 10) << "of " << looked_at_twice;
 }

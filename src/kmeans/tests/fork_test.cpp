@@ -1,4 +1,4 @@
-// Jobs in forked children. A single test, because the state of the process before the fork matters.
+// Tests jobs in forked children. There is a single test, because the state of the process before the fork matters.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
     return kmeans(points, options, on_threads(threads, variant)).inertia;
   };
   const double inertia = inertia_of(1, "");
-  EXPECT_GT(kmeans_memory({2000, 3}, options, on_threads(2, "")).host, 0u);  // starts no threads
+  EXPECT_GT(kmeans_memory({2000, 3}, options, on_threads(2, "")).host, 0u);  // the estimate starts no threads
   tests::expect_children_without_threads(
       [&](int threads, const std::string& variant) {
         const double found = inertia_of(threads, variant);

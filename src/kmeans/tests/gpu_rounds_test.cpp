@@ -1,6 +1,6 @@
-// Sizes at which every loop of the exact GPU variants runs several rounds. Leftovers of a round in shared memory must
-// not disturb the next round. The cases of the ladder are too small for this: a GPU with 132 multiprocessors processes
-// some hundred thousand points at once. Without a GPU the tests are skipped with a message.
+// Tests sizes at which every loop of the exact GPU variants runs several rounds, because data that a round leaves in
+// shared memory must not disturb the next round. The cases of the ladder are too small: a GPU with 132 multiprocessors
+// processes some hundred thousand points at once. Without a GPU the tests are skipped with a message.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -37,8 +37,8 @@ CaseData weighted(CaseData data) {
   return data;
 }
 
-/// Returns clusters with equal centroids, so that no filter can find the nearest: half in one group, the others in
-/// pairs.
+/// Returns clusters with equal initial centroids, so that no filter can find the nearest one. Half of the centroids are
+/// all equal, and the others are equal in pairs.
 CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
   CaseData data = spread(n, d, clusters);
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -75,7 +75,7 @@ class Rounds : public tests::OnGpu {
     expect_oracle<double>(data);
   }
 
-  /// If the oracle would take minutes, compares with an exact CPU variant.
+  /// Compares with an exact CPU variant, for sizes at which the oracle would take minutes.
   template <class T>
   static void expect_processor(std::int64_t n, std::int64_t d, std::int64_t clusters, int block_size,
                                const std::vector<std::string>& names, int iterations = 2) {
@@ -104,8 +104,8 @@ class Rounds : public tests::OnGpu {
   }
 };
 
-// In the second iteration more than half a million points move, but less than half of all. So both orders of entries
-// run: of all points in the first iteration, and of moved points in the second.
+// In the second iteration more than half a million points move, but less than half of all points. Both orders of
+// entries are tested: the first iteration orders all points, the second one only the moved points.
 TEST_F(Rounds, many_points_move) {
   CaseData data = spread(3000000, 1, 2);
   data.points(0, 0) = 0;
@@ -113,7 +113,7 @@ TEST_F(Rounds, many_points_move) {
   expect_oracle_in_both_types(data);
 }
 
-// Kernels for fixed numbers of columns, with few points (below 2048 per multiprocessor) and with many.
+// Tests the kernels for fixed numbers of columns, with few points (below 2048 per multiprocessor) and with many.
 TEST_F(Rounds, few_columns) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     expect_oracle_in_both_types(spread(200001, d, 5));
@@ -130,21 +130,22 @@ TEST_F(Rounds, more_columns) {
   expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
 }
 
-// The chain compares all points, with more candidates than there is room for, with resident and with streamed points.
+// The canonical chain compares all points. There are more candidates than fit in memory. Points are resident (20
+// columns) or streamed (257 columns).
 TEST_F(Rounds, all_points_are_doubtful) {
   expect_oracle_in_both_types(doubtful(80000, 20, 24));
   expect_oracle_in_both_types(doubtful(80000, 257, 8));
 }
 
-// More clusters than counters fit in shared memory, and than the blocks that sum over clusters are wide.
+// There are more clusters than counters fit in shared memory, and more than a block has threads.
 TEST_F(Rounds, thousands_of_clusters) {
   expect_processor<float>(1200001, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<double>(30000, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<float>(30000, 100, 3500, 0, {"cuda_tensor"});
 }
 
-// Every kind of tile, with more points than all multiprocessors process at once and enough iterations that few labels
-// change, so that points are ordered by label.
+// Tests every kind of tile, with more points than all multiprocessors process at once. There are enough iterations that
+// few labels change, so points are ordered by label.
 TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(70001, 20, 300, 0, {"cuda_tensor"}, 9);
   expect_processor<float>(70001, 100, 400, 0, {"cuda_tensor"}, 9);
@@ -153,7 +154,7 @@ TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(40001, 200, 500, 0, {"cuda_tensor"}, 9);
 }
 
-// With this many clusters a multiprocessor holds one block of two warps, whose queue is filled several times.
+// With this many clusters, a multiprocessor holds one block of two warps. Its queue is filled several times.
 TEST_F(Rounds, small_blocks_with_large_tables) {
   const std::vector<std::string> resident = {"cuda_small_dim", "cuda_ordered"};
   expect_processor<float>(2400001, 1, 1500, 64, resident);
@@ -163,7 +164,7 @@ TEST_F(Rounds, small_blocks_with_large_tables) {
   expect_processor<float>(2400001, 4, 700, 64, resident);
 }
 
-// The rungs whose contract is a tolerance.
+// Tests the rungs whose contract is a tolerance.
 TEST_F(Rounds, teaching_rungs) {
   const CaseData data = spread(600001, 3, 5);
   const PreparedCase<float> prepared(data);

@@ -1,4 +1,5 @@
-// The initial centroids do not depend on the number of threads, equal the choice of the plain algorithms, and are good.
+// Tests the initial centroids: they do not depend on the number of threads, equal the choice of the plain algorithms,
+// and give fits of good quality.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -28,7 +29,8 @@ struct Data {
   MatrixView<const T> view() const { return points.view(); }
 };
 
-/// Returns `blobs` unit normal clouds with centres `distance` apart on average. A sixth of the weights is zero.
+/// Returns points in `blobs` normal clouds of unit variance. Their centres are `distance` apart on average. A sixth of
+/// the weights is zero.
 template <class T>
 Data<T> blobs(std::int64_t n, std::int64_t d, std::int64_t blobs, double distance, bool weighted, double offset = 0) {
   std::mt19937_64 random(static_cast<unsigned>(n + d));
@@ -78,7 +80,7 @@ std::vector<std::int64_t> rows_found(const Data<T>& data, const Matrix<T>& centr
   return found;
 }
 
-/// Greedy k-means++ and k-means|| in plain code that recomputes all distances and sums.
+/// Greedy k-means++ and k-means|| in plain code, which recomputes all distances and sums in each step.
 template <class T>
 class Plain {
  public:
@@ -128,7 +130,7 @@ class Plain {
       }
       choose(drawn);
     }
-    // The rows that are nearest to any point, weighted by these points.
+    // Weighs each chosen row by the weights of the points to which it is nearest.
     std::vector<std::uint64_t> weights(chosen_.size());
     const double grid = scale_for(heaviest_);
     for (std::int64_t row = 0; row < rows(); ++row) {
@@ -175,7 +177,7 @@ class Plain {
     return squared_distance(data_.view().row(a), data_.view().row(b), data_.points.columns());
   }
 
-  /// The integers are recomputed after a step or round that left less than a quarter of the sum they were made for.
+  /// The integers are recomputed if a step or round leaves less than a quarter of the sum for which they were made.
   void choose(const std::vector<std::int64_t>& rows_of_step) {
     for (const std::int64_t chosen : rows_of_step) {
       for (std::int64_t row = 0; row < rows(); ++row) {
@@ -258,7 +260,8 @@ TYPED_TEST(Initialize, TakesRowsOfTheDataThatHaveWeight) {
   }
 }
 
-// Only the ratios of weights matter. Weights in float cannot be small enough to be difficult.
+// Only the ratios of weights matter. The test uses double, because float weights cannot be small enough to be
+// difficult.
 TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
   const Data<double> data = blobs<double>(3000, 4, 10, 5, true);
   for (const int exponent : {-300, -800, -942, -960, -1000, -1022, -1050, -1074}) {
@@ -270,7 +273,7 @@ TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
   }
 }
 
-// After the heavy rows are drawn, the light ones count.
+// After all heavy rows are drawn, light rows are drawn by their weights.
 TEST(InitializeTiny, DrawsTheSmallestWeightsAfterOrdinaryOnes) {
   Data<double> data = blobs<double>(50, 2, 10, 5, true);
   for (std::size_t row = 0; row < 50; ++row) data.weights[row] = row < 5 ? 1.0 : 0x1p-1074;
@@ -314,7 +317,8 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
     check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
     check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
   }
-  // A grid meets the bound of the triangle inequality exactly. Its rows repeat, so only coordinates identify them.
+  // On a grid, distances meet the bound of the triangle inequality exactly. Rows repeat, so they are compared by their
+  // coordinates.
   Data<T> grid{Matrix<T>(2048, 2), {}};
   for (std::int64_t row = 0; row < 2048; ++row) {
     grid.points(row, 0) = static_cast<T>(row * 37 % 32);
@@ -327,7 +331,7 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
         << "step " << cluster;
 }
 
-// More rows per round than any path adds at once.
+// Rounds choose more rows than any path adds at once.
 TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
   using T = TypeParam;
   const auto check = [](const Data<T>& data, std::int64_t k, std::uint64_t seed) {
@@ -417,8 +421,9 @@ TEST(InitializeExtremes, WeightedRandomFollowsTheWeights) {
   std::vector<int> count(4);
   for (std::uint64_t seed = 0; seed < 4000; ++seed)
     ++count[static_cast<std::size_t>(rows_found(data, run(data, KMeansInit::random, 1, seed))[0])];
+  // The tolerance is 4 standard deviations.
   for (std::size_t row = 0; row < 4; ++row)
-    EXPECT_NEAR(count[row], 400.0 * static_cast<double>(row + 1), 120) << "row " << row;  // 4 standard deviations
+    EXPECT_NEAR(count[row], 400.0 * static_cast<double>(row + 1), 120) << "row " << row;
 }
 
 TEST(InitializeExtremes, StopIsHonoured) {

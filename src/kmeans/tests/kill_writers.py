@@ -48,7 +48,7 @@ def state_of(gradus, out, points):
     shape, _ = npy(centroids_path)
     label_shape, labels = npy(os.path.join(out, "labels.npy"))
     clusters = shape[0]
-    # Labels of at most 127 clusters: the low byte of each.
+    # A file has at most 127 clusters, so the low byte of each label suffices.
     counts = Counter(labels[0::4])
     agree = (label_shape == (points_count,) and len(labels) == 4 * points_count and summary["k"] == clusters
              and summary["counts"] == [counts[label] for label in range(clusters)] and max(counts) == clusters - 1)

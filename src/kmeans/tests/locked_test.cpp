@@ -1,4 +1,4 @@
-// openmp_locked with each lock and each granularity, and its errors.
+// Tests openmp_locked with each lock and each granularity, and its errors.
 #include <gtest/gtest.h>
 
 #include <span>

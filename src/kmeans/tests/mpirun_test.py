@@ -58,7 +58,7 @@ class KMeansCase(RanksCase):
         self.assertEqual(self.several(ranks, *arguments, **more), self.one(*arguments), (ranks, arguments))
 
     def parts(self, dtype, d, values, cuts, name="part-%d.npy"):
-        """Writes the rows to several files; the first one starts at row 0 and the others at the cuts."""
+        """Writes the rows to several files. The first file starts at row 0, the others at the rows `cuts`."""
         n = len(values) // d
         files = []
         for index, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n])):
@@ -91,7 +91,7 @@ OPTIONS = (
 
 
 class Enumerated(KMeansCase):
-    """Combines numbers of ranks, shapes, initialisations and options in an order that is not sorted by any of them."""
+    """Combines numbers of ranks, shapes, initialisations and options. The combinations are not sorted by any of these."""
 
     STEPS = 16
 
@@ -120,14 +120,14 @@ class Enumerated(KMeansCase):
 
     @functools.cache
     def accepting(self):
-        """Returns the option that accepts coinciding points, as the error for too few different points recommends it."""
+        """Returns the option that the error for too few different points recommends, which accepts coinciding points."""
         (advice,) = advice_in(self.refused(3, "kmeans", self.file("equal.csv", "1\n1\n"), "-k", 2).stderr)
         return advice.option, advice.value
 
     def test_the_files_are_those_of_one_process(self):
         seen = set()
         for step in range(self.STEPS):
-            # The lengths of the lists have few common factors.
+            # The lengths of the lists have few common factors, so that all pairs of elements occur.
             ranks, shape = RANKS[step % len(RANKS)], SHAPES[step % len(SHAPES)]
             init, option = INITS[step % len(INITS)], OPTIONS[(step + step // 24) % len(OPTIONS)]
             seen |= {ranks, shape, init, option}
@@ -136,7 +136,7 @@ class Enumerated(KMeansCase):
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
     def test_many_centroids_of_which_each_rank_makes_a_share(self):
-        """More than 5,600 means, from which ranks with one thread each share them (lloyd/cluster_shares.hpp)."""
+        """From 5,600 means on, ranks with one thread each share the update (lloyd/cluster_shares.hpp)."""
         points = write_npy(self.path("many.npy"), "<f4", (900, 40), lattice(900, 40))
         for ranks, init in ((2, "first"), (5, "random"), (16, "first")):
             with self.subTest(ranks=ranks):
@@ -152,7 +152,7 @@ class Inputs(KMeansCase):
             files = self.parts("<f4", 4, values, cuts)
             self.assertEqual(self.one(*files, "-k", 6), expected)
             self.assertEqual(self.several(3, *files, "-k", 6), expected)
-        # A pattern sorts by the numbers in the names: 10 comes after 2.
+        # Files of a pattern are sorted by the numbers in their names: 10 comes after 2.
         folder = self.path("many")
         os.mkdir(folder)
         self.parts("<f4", 4, values, range(50, 700, 50), "many/%d.npy")
@@ -165,12 +165,12 @@ class Inputs(KMeansCase):
         whole = write_npy(self.path("whole.npy"), "<f4", (700, 4), values)
         weights = [row % 3 for row in range(700)]
         expected = self.one(whole, "-k", 6, "--weights", write_npy(self.path("w.npy"), "<f4", (700,), weights))
-        self.parts("<f4", 4, values, (250, 250))  # one of them is empty
+        self.parts("<f4", 4, values, (250, 250))  # the middle file is empty
         self.parts("<f4", 1, weights, (250, 250), "w-%d.npy")
         for of_rows in ("w-{rank}.npy", "w.npy"):
             self.assertEqual(self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6,
                                           "--weights", self.path(of_rows)), expected)
-        # Tables with different column names are not one table.
+        # Files with different column names are not parts of one table.
         for rank, names in enumerate(("a,b", "b,a")):
             self.file("named-%d.csv" % rank, names + "\n" + "\n".join("%d,%d" % (row % 5, row % 7) for row in range(20)))
         self.all_refused((2, 3, self.path("named-{rank}.csv"), "--input-per-rank", "-k", 2,
@@ -192,7 +192,7 @@ class Inputs(KMeansCase):
         self.assertEqual(self.several(3, "-", "-k", 4, stdin=text), expected)
         two = [self.file("1.csv", "a,b,c\n" + "\n".join(rows[:40]) + "\n"), self.file("2.csv", "\n".join(rows[40:]) + "\n")]
         self.assertEqual(self.several(2, *two, "-k", 4), expected)
-        # By columns, none of which is complete on any rank.
+        # The file is stored column by column, and no rank has a complete column.
         values = [index % 13 for index in range(200)]
         by_columns = write_npy(self.path("by_columns.npy"), "<f4", (50, 4), values,
                                header="{'descr': '<f4', 'fortran_order': True, 'shape': (50, 4), }")
@@ -284,7 +284,7 @@ class Faults(KMeansCase):
                 (["-k", 3, "--init", points], ["-k", 3, "--init", other], ["--init", "other.npy"]),
                 (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not an integer"])]])
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
-            self.assertNotIn("rank", line)  # all ranks were given the same
+            self.assertNotIn("rank", line)  # an error that is the same on all ranks names no rank
 
     def test_commands_that_differ_between_ranks(self):
         points = self.points()
@@ -348,7 +348,7 @@ class Faults(KMeansCase):
             self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
-        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # where it can be linked
+        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # on the same file system, for the link
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder, "gradus")
         os.link(GRADUS, program)
@@ -383,9 +383,9 @@ class Faults(KMeansCase):
         self.assertIn("but only 65536 bytes (64 KiB) are free", self.said(result)[0])
 
     def test_room_that_ends_while_the_labels_are_written(self):
-        """A limit on the size of files, which is hit when all ranks have finished their work."""
+        """Limits the size of files. The limit is reached when all ranks have finished their work."""
         points = self.points(n=30000)
-        program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # blocks of 512 bytes
+        program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # ulimit counts blocks of 512 bytes
         os.chmod(program, 0o755)
         self.refused_on_ranks(3, 1, points, "-k", 3, program=program, says=["labels.npy'", "File too large"])
 
@@ -404,7 +404,7 @@ class Ended(KMeansCase):
                          options=options)
         self.addCleanup(job.kill)
         deadline = time.time() + 30
-        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # MPI has started, and the files are open
+        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # at this point MPI has started and the files are open
             self.assertLess(time.time(), deadline)
             self.assertIsNone(job.poll())
             time.sleep(0.02)
@@ -494,7 +494,7 @@ class Ended(KMeansCase):
         self.assertFalse(os.path.exists(self.path("early-out")))
 
     def test_a_process_that_was_stopped_at_its_end_goes_on(self):
-        """The time during which a process was stopped does not count as waiting for others."""
+        """The time during which a process is stopped does not count as waiting."""
         out = self.path("stopped-out")
         job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
                          options=self.signals_at("end"))
@@ -542,7 +542,8 @@ class Scaling(RanksCase):
                 by_name = dict(zip(shown[0], row))
                 self.assertEqual([float(by_name[name]) for name in ("ranks", "measured", "floor", "model")],
                                  [point[key] for key in ("ranks", "seconds", "floor_seconds", "model_seconds")])
-        # One group per input, each of whose rows has its samples; the floor covers the measured sums.
+        # There is one group per input. Each of its rows has the samples of that input, and the floor covers the
+        # measured sums.
         self.assertEqual([len(group["rows"]) for group in answer["groups"]], [4, 4, 1, 1, 1, 1, 1])
         for group in answer["groups"]:
             self.assertTrue(all(len(row["samples"]) == 2 for row in group["rows"]))

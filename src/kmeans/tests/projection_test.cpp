@@ -1,4 +1,4 @@
-// kmeans_projection() of points whose principal components are known.
+// Tests kmeans_projection() on points whose principal components are known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Projection : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Projection, Elements);
 
-/// Returns a grid of 9 x 3 points around a mean, in the plane of two orthogonal directions with steps of 1 and `width`.
+/// Returns a grid of 9 x 3 points around a mean. The grid spans two orthogonal directions, with steps of 1 and `width`.
 template <class T>
 Matrix<T> grid(double scale, double width) {
   const double along[3] = {0.6, 0.8, 0};

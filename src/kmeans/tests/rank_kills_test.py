@@ -24,7 +24,7 @@ _ranks = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpir
 STALL = 5  # seconds; on a busy machine a job may reach this limit by itself
 GRACE = 10  # seconds after which no process may be left
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
-WORKS = ("read", "seed", "iterate", "write")  # phases that take long
+WORKS = ("read", "seed", "iterate", "write")  # phases that last long enough to be hit
 
 
 def progress_of(checkpoint):
@@ -42,8 +42,8 @@ def progress_of(checkpoint):
 
 class RankKillCase(_ranks.KMeansCase):
     def make_works(self):
-        """Creates, for each kind of work, its arguments, the files of an uninterrupted job, and its seconds before and after all
-        ranks have opened their files.
+        """For each kind of work, makes its arguments and the files of an uninterrupted job. Measures the seconds until all
+        ranks have opened their files, and the seconds afterwards.
         """
         self.works = {}
         for work in WORKS:
@@ -76,7 +76,7 @@ class RankKillCase(_ranks.KMeansCase):
             self.works[work] = fit, expected, begun - started, time.monotonic() - begun
 
     def left_of(self, out, limit, but=()):
-        """Returns the ranks of the job that are left after `limit` seconds, except the processes `but`, with their states."""
+        """Waits up to `limit` seconds. Returns the remaining ranks of the job and their states, except the processes `but`."""
         deadline = time.monotonic() + limit
         while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
             if time.monotonic() > deadline:
@@ -148,7 +148,7 @@ class RankKillCase(_ranks.KMeansCase):
         moments = {"mpirun was started": time.monotonic()}
         job = self.start(ranks, "kmeans", *fit, *saved, "--stall-timeout", STALL, "-o", out,
                          options=[] if cleans_up else ["--enable-recovery"])
-        said = []  # read while it arrives, so that no writer blocks on a full pipe
+        said = []  # read while the output arrives, because a writer would block on a full pipe
         readers = [threading.Thread(target=lambda stream=stream: said.append(stream.read())) for stream in (job.stdout, job.stderr)]
         for reader in readers:
             reader.start()
@@ -169,7 +169,8 @@ class RankKillCase(_ranks.KMeansCase):
             stopped = {process} if how == signal.SIGSTOP and process and not cleans_up else set()
             limit = GRACE + (STALL if how == signal.SIGSTOP or not cleans_up else 0)
             left = self.left_of(out, limit, stopped)
-            # If a process is stopped when the others no longer need it, they end normally and the launcher waits.
+            # If a process is stopped when the other processes no longer need it, they end normally and the launcher
+            # waits.
             behind = how == signal.SIGSTOP and os.path.exists(out) and "summary.json" in os.listdir(out) and self.ranks_of(out) == {victim: process}
             if left and behind:
                 stopped = {process}
@@ -177,7 +178,7 @@ class RankKillCase(_ranks.KMeansCase):
                 if left:
                     self.explain(about, job, out, moments)
                 self.assertEqual(left, [], f"{about}, rank {victim}: processes are left after {limit} s")
-            if stopped:  # the launcher leaves stopped processes; when they continue, they end too
+            if stopped:  # the launcher leaves stopped processes behind; they end after they continue
                 for one in stopped:
                     os.kill(one, signal.SIGCONT)
                 self.assertEqual(self.left_of(out, GRACE + STALL), [], f"{about}: it continues without the others")
@@ -202,7 +203,7 @@ class RankKillCase(_ranks.KMeansCase):
         if left:
             self.assertNotIn("--stall-timeout", "".join(said), f"{about}: the others knew of it, but it was left")
             self.assertEqual(job.returncode, 0, f"{about}: {said}")
-        # The result is complete or absent. An existing result may be from before the kill.
+        # The result must be complete or absent. A complete result may be from before the kill.
         files = os.listdir(out) if os.path.exists(out) else []
         whole = bool(files)
         if whole:
@@ -236,7 +237,7 @@ class RankKillCase(_ranks.KMeansCase):
         self.make_works()
         results, wrong, killed, begun = [], [], [], 0
         with concurrent.futures.ThreadPoolExecutor(beside) as pool:
-            # Some jobs end before they can be killed.
+            # Tries again if a job ends before it is killed.
             while len(killed) + len(wrong) < kills and begun < 5 * kills + 20:
                 more = range(begun, begun + kills - len(killed) - len(wrong))
                 begun = more.stop

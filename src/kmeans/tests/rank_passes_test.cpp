@@ -1,4 +1,5 @@
-// A rank whose engine only makes passes and keeps its labels, as GPU engines do, next to ranks of other kinds.
+// Tests ranks whose engine only makes passes and keeps its labels, as GPU engines do, together with other kinds of
+// ranks.
 #include <gtest/gtest.h>
 
 #include "kmeans/assign/simd_rows.hpp"
@@ -18,7 +19,7 @@ using tests::make_job;
 using tests::split;
 using tests::ThreadRanks;
 
-/// A record of the calls to an engine, and the call in which it fails.
+/// A record of the calls to an engine, and the number of the call that fails.
 struct EngineCalls {
   int started = 0;
   int passes = 0;
@@ -27,7 +28,7 @@ struct EngineCalls {
   bool fails_to_bring_labels = false;
 };
 
-/// An engine that follows the definition point by point.
+/// An engine that implements the definition point by point.
 template <class T>
 class PlainPasses final : public RankPasses<T> {
  public:
@@ -91,7 +92,7 @@ class PlainPasses final : public RankPasses<T> {
   Matrix<T> centroids_;
 };
 
-/// Runs one rank's part of a fit. `calls`: the record of a rank whose engine makes passes; null: an ordinary engine.
+/// Runs one rank's part of a fit. `calls`: the record for an engine that makes passes; null selects an ordinary engine.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
                             EngineCalls* calls) {
@@ -129,7 +130,7 @@ Job<T> fit_from_given(Data data, bool weighted, KMeansEmptyCluster empty = KMean
   return job;
 }
 
-/// Every second rank makes passes, or all ranks do.
+/// Returns the records for the ranks that make passes: every second rank, or `all`.
 std::vector<EngineCalls*> calls_of(std::vector<EngineCalls>& calls, bool all) {
   std::vector<EngineCalls*> some;
   for (std::size_t rank = 0; rank < calls.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &calls[rank] : nullptr);
@@ -164,7 +165,7 @@ TYPED_TEST(KMeansRankPasses, give_the_bits_of_one_process) {
           }
 }
 
-// The labels are not transferred if no caller needs them.
+// Labels are transferred only if the caller needs them.
 TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
   using T = TypeParam;
   const auto brought = [](Job<T> job, bool from_rows) {

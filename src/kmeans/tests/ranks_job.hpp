@@ -1,4 +1,4 @@
-// Problems whose rows are split over ranks, and the comparison of each rank's results with the results of one process.
+// Problems whose rows are divided among ranks, and the comparison of each rank's result with the result of one process.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace gradus::tests {
 // Problems
 
 enum class Data {
-  plain,       ///< integers and halves around some centres
-  wild,        ///< very different magnitudes: sums do not decide all means
-  duplicates,  ///< few different rows, and exact ties everywhere
-  ends         ///< rows sorted by kind, the last ones far away
+  plain,       ///< integers and halves around several centres
+  wild,        ///< very different magnitudes, for which sums do not decide all means
+  duplicates,  ///< few different rows, repeated, and exact ties
+  ends         ///< rows sorted by kind, with distant rows at the end
 };
 
-/// A change of options relative to the default fit.
+/// A change to the options of the default fit.
 struct Change {
   const char* name;
   void (*make)(KMeansOptions& options);
@@ -72,7 +72,7 @@ Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
   return points;
 }
 
-/// Returns weights, some of them zero; the largest is the last.
+/// Returns weights, of which some are zero and the last is the largest.
 template <class T>
 std::vector<T> make_weights(std::int64_t n) {
   std::vector<T> weights;
@@ -83,7 +83,7 @@ std::vector<T> make_weights(std::int64_t n) {
   return weights;
 }
 
-/// Returns the first row of each rank, and the number of all rows.
+/// Returns the first row of each rank, followed by the number of all rows.
 inline std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
   std::vector<std::int64_t> first{0};
   for (int rank = 1; rank < ranks; ++rank) {
@@ -157,12 +157,13 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.seed = 5;
   accept_coinciding_points(job.options);
   job.given = Matrix<T>(k, d);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some centroids get no points
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // far away, so that some centroids get no points
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
   return job;
 }
 
-/// Runs call(communicator, first row, rows) on each rank. Returns the first difference from one process, or the error.
+/// Runs call(communicator, first row, rows) on each rank. Returns the first difference from the result of one process,
+/// or the error.
 template <class T, class Call>
 std::string differs(const KMeansResult<T>& one, int size, const std::string& how, const Call& call) {
   const std::vector<std::int64_t> first = split(one.labels.size(), size, how);

@@ -1,4 +1,4 @@
-// k-means gives the bits of one process on any number of ranks. An error on one rank ends the job on all ranks.
+// k-means gives the same bits on any number of ranks as in one process. An error on one rank ends the job on all ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,12 +53,12 @@ class Faulty final : public Communicator {
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     right_.gather(own, all);
     if (fault_ == Fault::next_ranks_share) {
-      // Calls with more than a few words exchange centroids.
+      // Messages above 64 bytes hold centroids. The messages of the ranks are rotated by one.
       if (own.size() > 64) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end());
       return;
     }
     if (std::exchange(gathered_, true) || fault_ == Fault::none || fault_ == Fault::own_greatest) return;
-    // The first call exchanges the number of rows of each rank, in the first word of its message.
+    // In the first call, the first word of a rank's message is its number of rows.
     for (int other = 0; other < size(); ++other)
       if (other < rank() || (other > rank() && fault_ == Fault::own_rows_alone)) {
         std::byte* const said = all.data() + own.size() * static_cast<std::size_t>(other);
@@ -67,7 +67,7 @@ class Faulty final : public Communicator {
         std::memcpy(&rows, said, sizeof rows);
         std::memcpy(said, &none, sizeof none);
         if (fault_ == Fault::own_rows_alone) continue;
-        // The message of the next rank follows, or nothing after the last rank.
+        // Adds the rows to the last rank's number, unless this is the last rank, which loses them.
         std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
         std::int64_t behind = 0;
         std::memcpy(&behind, last, sizeof behind);
@@ -103,7 +103,8 @@ TYPED_TEST_SUITE(KMeansRanks, Elements);
 
 TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Fewer rows than ranks; one column; sizes not aligned to blocks; few and many clusters; every variant and seeding.
+  // Sizes with fewer rows than ranks, with one column, unaligned to blocks, and with few and many clusters. Every
+  // variant and every seeding method runs.
   const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -129,7 +130,7 @@ TYPED_TEST(KMeansRanks, know_all_options) {
       for (const bool weighted : {false, true})
         for (const int ranks : {2, 5}) {
           Job<T> job = make_job<T>(400, 4, 11, Data::plain, init, weighted);
-          job.given(0, 0) = 1;  // a direction for the cosine metric
+          job.given(0, 0) = 1;  // under the cosine metric a row of zeros would have no direction
           change(job.options);
           EXPECT_EQ(differs(job, ranks, "holes"), "")
               << name << ", init " << static_cast<int>(init) << ", weighted " << weighted << ", " << ranks << " ranks";
@@ -138,7 +139,7 @@ TYPED_TEST(KMeansRanks, know_all_options) {
 
 TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
   using T = TypeParam;
-  // More and fewer clusters than ranks; a partial share, and ranks without a share.
+  // Sizes with more and with fewer clusters than ranks. Shares may be partial, or empty on some ranks.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -170,13 +171,13 @@ TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
                 make_job<T>(400, 4, surplus ? 40 : 11, surplus ? Data::duplicates : Data::plain, init, weighted);
             job.given(0, 0) = 1;
             change(job.options);
-            if (surplus && job.options.metric == KMeansMetric::cosine) continue;  // rows without a direction
+            if (surplus && job.options.metric == KMeansMetric::cosine) continue;  // some of the rows have no direction
             EXPECT_EQ(differs(job, ranks, "holes"), "") << name << ", init " << static_cast<int>(init) << ", weighted "
                                                         << weighted << ", " << ranks << " ranks, surplus " << surplus;
           }
 }
 
-// With the automatic decision.
+// The library decides whether the ranks share the update.
 TYPED_TEST(KMeansRanks, share_the_update_of_many_centroids) {
   using T = TypeParam;
   const std::int64_t k = 150;
@@ -193,7 +194,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   using T = TypeParam;
   int run = 0;
   for (const Variant& variant : variants()) {
-    if (!variant.on_ranks || tests::runs_on_gpu(variant)) continue;  // gpu_ranks_test.cpp tests these
+    if (!variant.on_ranks || tests::runs_on_gpu(variant)) continue;  // gpu_ranks_test.cpp tests the GPU variants
     for (const std::int64_t d : {1, 3, 16}) {
       if (!variant.supports({900, d, 12, sizeof(T), false}, execution::this_machine())) continue;
       Job<T> job = make_job<T>(900, d, 12, Data::plain, KMeansInit::kmeans_plus_plus, false);
@@ -205,7 +206,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   EXPECT_GE(run, 4);
 }
 
-// The tests must detect a communicator that does not combine the ranks.
+// The tests must detect communicators that do not combine the ranks' data.
 TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   using T = TypeParam;
   const auto found = [](KMeansInit init, bool weighted, Data data, Fault fault) {
@@ -248,7 +249,7 @@ TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
 
 TYPED_TEST(KMeansRanks, standardize_by_all_rows) {
   using T = TypeParam;
-  // Two shapes have more columns than are summed at a time. Ranks hold some of the rows, none, or all.
+  // The last two shapes have more columns than are summed at a time. Ranks hold some of the rows, none, or all.
   for (const auto& [n, d] : {std::pair{1, 1}, {2, 3}, {333, 5}, {40, 600}, {11, 1100}})
     for (const Data data : {Data::plain, Data::wild, Data::ends})
       for (const auto& [size, how] : {std::pair{1, "even"}, {3, "even"}, {3, "last"}, {5, "holes"}}) {
@@ -327,7 +328,8 @@ TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
   }
 }
 
-// One sum per iteration in addition to the work done once, and one gather if the ranks share the update.
+// An iteration needs one sum over the ranks, and one gather if the ranks share the update. The job needs some further
+// calls.
 TEST(KMeansRanks, meet_once_in_an_iteration) {
   const auto calls = [](int iterations, bool is_shared) {
     const ForceSharedUpdate shared(is_shared);
@@ -374,9 +376,9 @@ TEST(KMeansRanks, share_the_update_where_that_pays) {
 
 class KMeansRanksErrors : public testing::Test {
  protected:
-  static constexpr std::int64_t rows = 50;  // per rank
+  static constexpr std::int64_t rows = 50;  // number of rows per rank
 
-  /// Options and memory that change() may modify on some ranks.
+  /// The options and memory of a call. change() may modify them on some ranks.
   struct Call {
     Matrix<double> points = make_points<double>(rows, 3, Data::plain);
     std::vector<double> weights;
@@ -569,7 +571,7 @@ TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
   }
 }
 
-// Also if a rank fails in its share of the update.
+// A rank may also fail in its share of the update.
 TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
   for (const int size : {1, 2, 5})
     for (const std::size_t bytes : {0, 1, 7, 8, 13}) {
@@ -605,7 +607,7 @@ TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
     }
 }
 
-// An error of one rank that it cannot communicate to the others in time.
+// A rank may fail in a way that it cannot report to the others in time.
 TEST_F(KMeansRanksErrors, nobody_waits_for_a_rank_that_has_left) {
   ThreadRanks ranks(3);
   const auto thrown = ranks.run([](Communicator& communicator) {

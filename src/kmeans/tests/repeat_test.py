@@ -1,4 +1,4 @@
-"""Runs that are repeated from their record, summary.json. tests/cli/run.py runs this."""
+"""Tests that repeat runs from their record, summary.json. tests/cli/run.py runs this."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import shutil
 
 from kit import Case, content
 
-# Numbers whose shortest text must give the same bits. test_every_choice() adds all enumerators.
+# Options with numbers whose shortest text must give the same bits. test_every_choice() adds all enumerators.
 RUNS = [
     ["-k", 4],
     ["-k", 3, "--init", "random", "--seed", 2**64 - 1, "--restarts", 3],
@@ -20,12 +20,12 @@ RUNS = [
 
 class Repeated(Case):
     def files(self, folder):
-        """Returns the content of all files of a result, and the parts of its summary that do not depend on time and place."""
+        """Returns the contents of a result's files. Omits the parts of its summary that depend on time and place."""
         found = {name: content(os.path.join(folder, name)) for name in os.listdir(folder)}
         summary = json.loads(found.pop("summary.json"))
         for fit in [*summary["history"], *summary.get("choice", {}).get("fits", [])]:
             del fit["seconds"]
-        for name in ("seconds", "command", "directory", "input", "files"):  # choice.csv has seconds too
+        for name in ("seconds", "command", "directory", "input", "files"):  # choice.csv also contains seconds
             summary.pop(name)
         found.pop("choice.csv", None)
         return found, summary

@@ -1,11 +1,11 @@
-// Forces ranks to share the update of the centroids, or not, in tests with few centroids.
+// For tests with few centroids: forces ranks to share the update of the centroids, or forbids it.
 #pragma once
 
 #include "kmeans/means/cluster_shares.hpp"
 
 namespace gradus::tests {
 
-/// Forces or forbids sharing during its lifetime.
+/// Forces or forbids the shared update during the lifetime of the object.
 class ForceSharedUpdate {
  public:
   explicit ForceSharedUpdate(bool shared) { kmeans_detail::update_is_shared = shared; }

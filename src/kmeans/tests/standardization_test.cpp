@@ -1,4 +1,4 @@
-// Compares mean and scale with exact integers, and standardizing calls with calls on a standardized copy.
+// Compares mean and scale with exact integers, and calls that standardize with calls on a standardized copy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ class Standardized : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Standardized, Elements);
 
-/// Returns columns of very different magnitudes, and one of equal values.
+/// Returns columns of very different magnitudes, and one column of equal values.
 template <class T>
 Matrix<T> some_points(std::int64_t n, std::int64_t d) {
   std::mt19937 random(5);
@@ -65,11 +65,11 @@ void expect_same(const KMeansResult<T>& one, const KMeansResult<T>& other) {
 }
 
 TYPED_TEST(Standardized, ColumnsOfIntegersHaveTheExactMeanAndScale) {
-  // The mean of 2^p rows and the differences from it are integers in units of 2^-p.
+  // With 2^p rows, the mean and the differences from it are integers in units of 2^-p.
   std::mt19937 random(3);
   for (const int power : {0, 1, 4, 9}) {
     const std::int64_t n = std::int64_t{1} << power;
-    const std::int64_t d = 600;  // more than are summed at a time
+    const std::int64_t d = 600;  // more columns than are summed at a time
     Matrix<TypeParam> points(n, d);
     for (std::int64_t row = 0; row < n; ++row)
       for (std::int64_t column = 0; column < d; ++column)
@@ -79,7 +79,7 @@ TYPED_TEST(Standardized, ColumnsOfIntegersHaveTheExactMeanAndScale) {
     for (std::int64_t column = 0; column < d; ++column) {
       std::int64_t sum = 0;
       for (std::int64_t row = 0; row < n; ++row) sum += static_cast<std::int64_t>(points(row, column));
-      std::int64_t squares = 0;  // of differences from the mean, in units of 2^-2p
+      std::int64_t squares = 0;  // sum of the squared differences from the mean, in units of 2^-2p
       for (std::int64_t row = 0; row < n; ++row) {
         const std::int64_t difference = static_cast<std::int64_t>(points(row, column)) * n - sum;
         squares += difference * difference;
@@ -236,7 +236,8 @@ TYPED_TEST(Standardized, RefusesWhatCannotBe) {
   }
   EXPECT_THROW(kmeans_predict(model, points.view().slice(0, 0)), InputError);
   EXPECT_THROW(kmeans_predict(model, some_points<T>(20, 4)), InputError);
-  EXPECT_THROW(kmeans_transform(model, points, MatrixView<T>(points.data(), 20, 2)), UsageError);  // overlaps
+  // The result overlaps the input.
+  EXPECT_THROW(kmeans_transform(model, points, MatrixView<T>(points.data(), 20, 2)), UsageError);
   EXPECT_THROW(kmeans(points, {.clusters = 21, .standardize = true}), InputError);
   EXPECT_THROW(kmeans(points, {.clusters = 0, .standardize = true}), UsageError);
   EXPECT_THROW(kmeans_standardization(MatrixView<const T>(nullptr, 3, 3)), UsageError);

@@ -1,5 +1,5 @@
-// A stop request ends a job within half a second, in every phase and every variant. If a job did not poll the request,
-// it would run for many seconds to minutes after it.
+// A stop request ends a job within half a second, in every phase and every variant. Without polling, each job would run
+// for many seconds or minutes more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Matrix<float> random_points(std::int64_t n, std::int64_t d) {
   return points;
 }
 
-/// Returns the seconds of one scan of all points.
+/// Returns the time in seconds of one scan of all points.
 template <class T>
 double seconds_of_a_look(MatrixView<const T> points) {
   const double start = processor_seconds();
@@ -49,7 +49,8 @@ double seconds_of_a_look(MatrixView<const T> points) {
   return processor_seconds() - start;
 }
 
-/// Returns options for one iteration from the first points, so that the assignment follows the examination.
+/// Returns options for one iteration from the first points. The assignment then follows directly after the examination
+/// of the points.
 KMeansJob<float> one_iteration(std::int64_t clusters) {
   KMeansJob<float> options;
   options.clusters = clusters;
@@ -74,7 +75,7 @@ struct LongPass {
   std::int64_t k;
 };
 
-/// Returns shapes with long passes; for vectorised variants, several numbers of columns.
+/// Returns shapes for which a pass takes long. Vectorised variants get several numbers of columns.
 std::vector<LongPass> long_passes(const Variant& variant) {
   if (variant.backend != core::Backend::simd) return {{20'000, 64, 20'000}};
   return {{500'000, 3, 100'000}, {200'000, 16, 100'000}, {50'000, 400, 40'000}};
@@ -115,7 +116,7 @@ TEST_P(Assignment, of_a_prediction) {
 INSTANTIATE_TEST_SUITE_P(kmeans, Assignment, testing::ValuesIn(tests::rows_that(variants(), tests::runs_on_cpu)),
                          tests::RowName());
 
-// On a GPU an iteration over these points takes from a tenth of a second to a minute, and a fit has many.
+// On a GPU, an iteration over these points takes from a tenth of a second to a minute, and a fit takes many iterations.
 class GpuAssignment : public tests::WithRow<Variant> {};
 
 TEST_P(GpuAssignment, of_a_fit) {
@@ -127,7 +128,7 @@ TEST_P(GpuAssignment, of_a_fit) {
     const Matrix<float> points = random_points(n, d);
     KMeansJob<float> options = one_iteration(k);
     options.max_iterations = 1'000'000;
-    options.restarts = 1000;  // enough that it does not end by itself
+    options.restarts = 1000;  // enough restarts that the job does not end by itself
     const auto execution = [](const std::stop_token& stop) {
       Execution on_gpu = on(stop, GetParam()->name);
       on_gpu.device = Device::gpu;
@@ -164,7 +165,8 @@ TEST(Stop, WhileFindingTheVariance) {
   const double examined = seconds_of_a_look(std::as_const(points).view());
   KMeansJob<float> options = one_iteration(2);
   options.tolerance = 1e-4;
-  // The points are examined twice before, now that their pages are resident.
+  // Before the tested phase the points are examined twice. This takes less than 2 * examined, because their pages are
+  // resident now.
   expect_to_stop_soon(1.5 * examined, threads,
                       [&](const std::stop_token& stop) { kmeans(std::as_const(points).view(), options, on(stop)); });
 }
@@ -181,7 +183,7 @@ TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
     });
 }
 
-// Every point is within reach of all candidates. make(points, stop) makes a cover.
+// Stops a cover in which every candidate is within reach of every point. make(points, stop) makes the cover.
 template <class Make>
 void expect_comparisons_to_stop(std::int64_t some, const Make& make) {
   EndlessZeros<float> points(1'000'000, 100);

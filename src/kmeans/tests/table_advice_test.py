@@ -1,4 +1,4 @@
-"""Tables as users have them: a user who follows every message literally ends up with the correct points."""
+"""Tests tables as users have them. A user who follows every message literally must end up with the correct points."""
 
 import csv
 import fractions
@@ -24,7 +24,7 @@ class Column:
 
 
 class TableInput(Input):
-    """A table and its notation."""
+    """A table of random columns, and the notation in which it is written."""
 
     def __init__(self, seed):
         self.random = chance = random.Random(seed)
@@ -42,7 +42,7 @@ class TableInput(Input):
         self.decimal = "," if self.separator in ";\t" and chance.random() < 0.4 else "."
         self.ending = ".tsv" if self.separator == "\t" and chance.random() < 0.5 else chance.choice([".csv", ".txt"])
         self.choose_header()
-        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # with fewer rows
+        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # like a coordinate if rows are left out
         if chance.random() < 0.3 and not mistakable:
             for _ in range(chance.randint(1, 3)):
                 self.coordinates()[chance.randrange(count)].values[chance.randrange(rows)] = None
@@ -78,7 +78,7 @@ class TableInput(Input):
         named = [column for column in self.columns if column.role == "text"] or led
         kind = chance.choice(["words", "words", "none", "numbers", "years", "counts"])
         if kind == "none" and led and self.columns[0].role == "index":
-            kind = "words"  # an index could not be distinguished from a coordinate
+            kind = "words"  # an index could not be distinguished from this coordinate
         self.header = kind != "none"
         if not self.header:
             return
@@ -98,7 +98,7 @@ class TableInput(Input):
         for column, name in zip(self.columns, names):
             column.name = name
         if self.columns[0].role == "index" and (len(self.columns[0].values) < 5 or chance.random() < 0.5):
-            self.columns[0].name = ""  # a name and few rows are ambiguous
+            self.columns[0].name = ""  # with a name and few rows, the first line is ambiguous
 
     def coordinates(self):
         return [column for column in self.columns if column.role == "coordinate"]
@@ -151,7 +151,7 @@ class TableInput(Input):
         if advice.option == "--header":
             return advice.value == ("yes" if self.header else "no")
         if advice.option == "--comment":
-            return advice.value == "none"  # all lines with as many fields are rows here
+            return advice.value == "none"  # lines with as many fields as the others are rows, not comments
         if advice.option == "--decimal":
             return advice.value == ("comma" if self.decimal == "," else "point")
         if advice.option == "--missing":

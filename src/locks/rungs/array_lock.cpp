@@ -3,8 +3,8 @@
 // What changes from `ticket_lock`: each waiting thread polls a separate slot, so a hand-off transfers one cache line.
 //
 // Cost: one atomic addition to acquire, one write to release. Memory: 8448 bytes per lock, with 64 slots.
-// Limits: the memory is reserved for the maximum number of waiting threads, even if none waits. With more threads than
-// slots the lock stays correct, and several threads poll one slot.
+// Limits: memory for the maximum number of waiting threads is reserved even if no thread waits. With more threads than
+// slots the lock stays correct, but several threads poll the same slot.
 // The code: include/gradus/locks/array_lock.hpp.
 // Source: T. E. Anderson, "The performance of spin lock alternatives for shared-memory multiprocessors" (1990).
 #include "gradus/locks/array_lock.hpp"

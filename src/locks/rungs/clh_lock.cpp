@@ -1,7 +1,7 @@
 // clh_lock: a queue of threads, each of which polls the node of its predecessor.
 //
-// What changes from `array_lock`: the slots are nodes that threads bring with them and pass on. So there are as many
-// nodes as threads and locks, instead of a slot at each lock for every thread that might wait.
+// What changes from `array_lock`: the slots are nodes that threads bring with them and pass on. So each thread and each
+// lock needs one node, whereas an array lock needs a slot for every thread that might wait.
 //
 // Cost: one atomic exchange to acquire, one write to release. Memory: 256 bytes per lock, and a node of 128 bytes for
 // each lock and each thread that holds or waits for one.

@@ -5,7 +5,7 @@
 //
 // Cost: as `mcs_lock`, plus a walk along the queue to the first thread of the same node if there are several nodes.
 // Memory: 256 bytes.
-// Limits: on a single node it gains nothing. Threads of other nodes are overtaken, but not for ever.
+// Limits: on a single node the lock has no advantage. Threads of other nodes are overtaken, but not for ever.
 // The code: include/gradus/locks/cna_lock.hpp.
 // Source: D. Dice and A. Kogan, "Compact NUMA-aware locks" (2019).
 #include "gradus/locks/cna_lock.hpp"

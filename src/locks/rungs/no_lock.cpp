@@ -1,12 +1,12 @@
 // no_lock: no lock at all. Threads overwrite each other's updates.
 //
 // The shared counter is read, incremented and written back without synchronisation, so two threads that read the same
-// value lose an update. This shows the problem that the other rungs solve, and gives their lower bound in time: it
-// spends nothing on order. The variables are relaxed atomics, because a data race on plain variables is undefined
+// value lose an update. This rung shows the problem that all other rungs solve. Its time is their lower bound, because
+// it does not order the threads. The variables are relaxed atomics, because a data race on plain variables is undefined
 // behaviour in C++.
 //
 // Cost: none. Memory: none.
-// Limits: UNSAFE. It excludes no thread; `gradus bench locks` reports the number of lost updates.
+// Limits: UNSAFE. No thread is excluded; `gradus bench locks` reports the number of lost updates.
 // Source: E. W. Dijkstra, "Solution of a problem in concurrent programming control" (1965), for the problem.
 #include "locks/contend.hpp"
 #include "locks/problem.hpp"

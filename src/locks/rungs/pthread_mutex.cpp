@@ -1,7 +1,7 @@
 // pthread_mutex: the mutex of POSIX threads.
 //
-// What changes from `openmp_critical`: the lock is an object. A thread that does not get it sleeps in the kernel until
-// the holder wakes it; no thread spins.
+// What changes from `openmp_critical`: the lock is an object. A thread that does not get the lock sleeps in the kernel
+// until the holder wakes it. No thread spins.
 //
 // Cost: one compare-and-swap to acquire and one exchange to release; one system call to sleep and one to wake.
 // Limits: sleeping and waking take some microseconds, much longer than a short section.

@@ -1,7 +1,7 @@
 // std_mutex: the standard library's mutex.
 //
-// What changes from `pthread_mutex`: the interface, and errors are exceptions. This is what every C++ program already
-// has, and the baseline of all locks below.
+// What changes from `pthread_mutex`: the interface, which throws exceptions for errors. Every C++ program has this
+// mutex, so it is the baseline for all locks below.
 //
 // Cost and limits: as `pthread_mutex`, by which it is implemented on Linux.
 // Source: ISO/IEC 14882, [thread.mutex].

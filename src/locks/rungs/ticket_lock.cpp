@@ -1,10 +1,11 @@
 // ticket_lock: draw a number, and wait until it is called.
 //
-// What changes from `ttas_lock`: order. A thread draws a number, a release calls the next one: no overtaking.
+// What changes from `ttas_lock`: threads get the lock in order. A thread draws a number, and a release calls the next
+// number, so no thread overtakes another.
 //
 // Cost: one atomic addition to acquire; one write to release, which all waiting threads then read. Memory: 256 bytes.
 // Limits: a hand-off transfers the cache line to every waiting thread. A lock with a fixed order must wait for the next
-// thread even if it has no CPU: with more threads than CPUs each hand-off may take a time slice.
+// thread even if that thread has no CPU. With more threads than CPUs, each hand-off may therefore take a time slice.
 // The code: include/gradus/locks/ticket_lock.hpp.
 // Source: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization on shared-memory
 // multiprocessors" (1991).

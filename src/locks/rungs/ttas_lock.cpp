@@ -1,13 +1,13 @@
 // ttas_lock: test and test-and-set. Read the flag first, set it only if it is clear, and back off between attempts.
 //
 // What changes from `tas_lock`: a waiting thread reads the flag in its own cache and writes only after the flag was
-// clear. So that the threads do not all write at once, each pauses between two reads, twice as long each time
-// (exponential backoff).
+// clear. Each thread pauses between two reads, twice as long each time (exponential backoff), so that the threads do
+// not all write at once.
 //
 // Cost: one atomic exchange to acquire, one write to release; after a release, one transfer for each thread that reads
-// just then. Memory: 128 bytes.
-// Limits: the releasing thread finds the flag in its own cache and is often the next holder, so others starve. The best
-// pause depends on the machine and on the section.
+// the flag at that moment. Memory: 128 bytes.
+// Limits: the releasing thread has the flag in its own cache and is often the next holder, so other threads starve. The
+// best pause depends on the machine and on the section.
 // The code: include/gradus/locks/ttas_lock.hpp.
 // Source: T. E. Anderson, "The performance of spin lock alternatives for shared-memory multiprocessors" (1990).
 #include "gradus/locks/ttas_lock.hpp"

@@ -1,4 +1,4 @@
-"""Locks on the command line: verify and bench. tests/cli/run.py runs this."""
+"""Tests the commands for locks: verify and bench. tests/cli/run.py runs this."""
 
 import json
 
@@ -7,7 +7,7 @@ from kit import Case
 
 # For tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
-    return {}  # locks have no command
+    return {}  # there is no command that uses locks
 
 
 NARROWED = {

@@ -1,4 +1,5 @@
-// Files on disk, the table of variants and the documents agree. The tests of k-means cover the check itself.
+// Checks that the files on disk, the table of variants and the documents agree. The tests of k-means test the check
+// itself.
 #include <gtest/gtest.h>
 
 #include "locks/variants.hpp"

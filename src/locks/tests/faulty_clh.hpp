@@ -1,4 +1,4 @@
-// The textbook's CLH lock, correct or with a planted fault: the negative control of the tests of locks.
+// The textbook's CLH lock, correct or with a planted fault. The tests of locks must detect the faults.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@ namespace gradus::locks_detail {
 
 enum class Fault {
   none,
-  late_flag,  ///< a thread raises its flag after it has entered the queue, so its successor may find it down
+  late_flag,  ///< a thread raises its flag after it has entered the queue, so its successor may miss the flag
   weak_order  ///< unlock() lowers the flag without release order
 };
 

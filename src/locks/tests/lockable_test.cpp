@@ -1,4 +1,4 @@
-// Duties of a lock to users of the standard's Lockable: which threads may acquire it, where, when and in which order.
+// Tests the requirements of the standard's Lockable: which threads may acquire a lock, where, when and in which order.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,7 +131,7 @@ TYPED_TEST(Lockable, ConditionVariablesWaitWithIt) {
   EXPECT_EQ(sum, 500500);
 }
 
-// Nodes of ended threads are still read.
+// Threads end, but the lock still reads their nodes.
 TYPED_TEST(Lockable, OutlivesItsThreads) {
   TypeParam lock;
   long count = 0;
@@ -168,13 +168,13 @@ TYPED_TEST(Lockable, ManyComeAndGo) {
   }
 }
 
-// In destructors of thread_local objects, in either order of destruction.
+// Uses locks in destructors of thread_local objects, which run before or after the destructor of the lock's own data.
 template <class Lock>
 struct Late {
   Lock* lock;
   long* count;
   ~Late() {
-    for (int round = 0; round < 40; ++round) {  // more than the nodes that a thread keeps
+    for (int round = 0; round < 40; ++round) {  // more rounds than a thread keeps nodes
       Lock other;
       const std::scoped_lock both(*lock, other);
       ++*count;
@@ -201,7 +201,8 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   EXPECT_EQ(count, 2 + 4 + 4 * 40);
 }
 
-// Eight locks by the standard's algorithm, which tries and backs off; each thread names them in another order.
+// Acquires eight locks by the standard's algorithm, which tries and backs off. Each thread names the locks in another
+// order.
 TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   constexpr std::size_t count = 8;
   std::vector<TypeParam> locks(count);
@@ -221,7 +222,7 @@ TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   EXPECT_EQ(sum, 200);
 }
 
-// try_lock() may fail although the lock has just become free, but repeated attempts succeed under contention.
+// try_lock() may fail although the lock has just become free. Under contention, repeated attempts must succeed.
 TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
   TypeParam lock;
   std::atomic<bool> done{false};
@@ -247,8 +248,8 @@ TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
   lock.unlock();
 }
 
-// All threads wait when the lock is released, most of them at the same slot of array_lock. Each ends right after its
-// section, although its successor may still read its node.
+// All threads wait when the lock is released, most of them at the same slot of array_lock. Each thread ends right after
+// its section, although its successor may still read its node.
 TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
 #ifdef GRADUS_SANITIZED
   constexpr int threads = 150;
@@ -272,7 +273,7 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// Other standard uses of a Lockable: guards pass a lock on, and release it before they end.
+// Other ways in which the standard uses a Lockable: guards pass the lock on, and release it before they end.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
@@ -283,7 +284,8 @@ TYPED_TEST(Lockable, GuardsPassItOn) {
   other.unlock();
   EXPECT_TRUE(another_thread_can_take(lock));
   other.lock();
-  EXPECT_THROW(other.lock(), std::system_error);  // the guard, not the lock, knows its owner
+  // The guard throws, because the guard and not the lock records ownership.
+  EXPECT_THROW(other.lock(), std::system_error);
   const std::lock_guard adopted(lock, std::adopt_lock);
   other.release();
 }
@@ -301,7 +303,7 @@ TYPED_TEST(Lockable, AConditionVariableWaitsNoLongerThanItIsTold) {
   EXPECT_FALSE(another_thread_can_take(lock));
 }
 
-// A child has copies of the locks and the nodes. Its only thread uses some nodes and makes others.
+// A forked child has copies of the locks and the nodes. Its only thread uses some of these nodes and makes others.
 TYPED_TEST(Lockable, WorksInAForkedChild) {
   EXPECT_EXIT(
       {
@@ -342,7 +344,7 @@ TYPED_TEST(Lockable, WorksBeforeMain) {
   EXPECT_TRUE(another_thread_can_take(static_lock<TypeParam>));
 }
 
-// After the test: a failure would end the program with an error, or never.
+// Runs after the test. A failure would end the program with an error, or keep it from ending.
 template <class Lock>
 struct AtExit {
   ~AtExit() {
@@ -392,7 +394,7 @@ TYPED_TEST(TimedLockable, SucceedsWhereItIsFreeOrBecomesFree) {
 }
 
 TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
-  // The holder releases while some threads give up; none of the others may sleep for ever.
+  // Some threads give up while the holder releases the lock. No other thread may then sleep for ever.
   for (int round = 0; round < 200; ++round) {
     TypeParam lock;
     lock.lock();
@@ -410,7 +412,7 @@ TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
   }
 }
 
-/// No lock may mistake a distant time for the past: it need not fit into the clock's ticks.
+/// A distant time may not fit in the clock's ticks. No lock may mistake it for the past.
 TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
   const auto becomes_free = [](const auto& take) {
@@ -431,7 +433,7 @@ TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   waits_for(Days::max());
   waits_for(std::chrono::duration<double>(1e300));
   waits_for(std::chrono::duration<float>(std::numeric_limits<float>::infinity()));
-  // Ticks that are not multiples of the clock's ticks, and ticks longer than the range of the clock.
+  // Tests ticks that are not multiples of the clock's ticks, and ticks longer than the range of the clock.
   using Samples = std::chrono::duration<std::int64_t, std::ratio<1, 44100>>;
   using Millennia = std::chrono::duration<int, std::ratio_multiply<std::chrono::years::period, std::kilo>>;
   waits_for(Samples(std::int64_t{44100} * 86400 * 365));
@@ -487,7 +489,7 @@ TYPED_TEST(TimedLockable, DoesNotWaitForThePast) {
   EXPECT_TRUE(another_thread_can_take(lock));
 }
 
-/// A clock with ticks of 10 milliseconds, and a clock that throws on its third reading.
+/// CoarseClock has ticks of 10 milliseconds. FailingClock throws after looks_left readings.
 struct CoarseClock {
   using duration = std::chrono::duration<int, std::centi>;
   using rep = duration::rep;
@@ -498,7 +500,7 @@ struct CoarseClock {
     return time_point(std::chrono::duration_cast<duration>(steady_clock::now() - start));
   }
   static inline const steady_clock::time_point start =
-      steady_clock::now() + std::chrono::hours(1);  // now() is negative
+      steady_clock::now() + std::chrono::hours(1);  // one hour ahead, so that now() is negative
 };
 struct FailingClock : steady_clock {
   using time_point = std::chrono::time_point<FailingClock, steady_clock::duration>;
@@ -534,7 +536,7 @@ TYPED_TEST(TimedLockable, AClockThatThrowsLeavesNobodyBehind) {
       FailingClock::looks_left = allowed;
       EXPECT_THROW(lock.try_lock_until(FailingClock::time_point::max()), std::runtime_error);
     }).join();
-    // Later threads are woken, by the first unlock().
+    // A thread whose clock has thrown must not keep later threads from being woken by unlock().
     std::vector<std::jthread> waiting;
     for (int thread = 0; thread < 2; ++thread) waiting.emplace_back([&] { const std::scoped_lock guard(lock); });
     std::this_thread::sleep_for(milliseconds(2));

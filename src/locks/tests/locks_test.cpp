@@ -1,4 +1,4 @@
-// Tests every lock of the table in every case. A new row is tested automatically.
+// Tests every lock of the table on every case. New rows are tested automatically.
 #include "locks/cases.hpp"
 #include "tests/ladder_test.hpp"
 

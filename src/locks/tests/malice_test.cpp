@@ -1,4 +1,4 @@
-// Locks in bad moments: simultaneous arrivals, early destruction, cancelled threads, and no memory.
+// Tests locks in difficult moments: simultaneous arrivals, early destruction, cancelled threads, and lack of memory.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -16,8 +16,8 @@
 
 #include "gradus/locks.hpp"
 
-// Refuses only the allocations of nodes; sanitizers replace allocation themselves. Not inline, because g++ would
-// otherwise warn about mismatched new and free().
+// An operator new that can refuse the allocations of nodes. Sanitizers replace allocation themselves. The function is
+// not inline, because g++ would otherwise warn about mismatched new and free().
 #ifndef GRADUS_SANITIZED
 #define NOT_INLINE __attribute__((noinline))
 namespace {
@@ -39,13 +39,13 @@ namespace {
 // --- park_lock: many threads that arrive at once
 // ----------------------------------------------------------------------
 
-/// Arriving threads all read the lock before any has registered as a watcher. Watchers do not read again before the
-/// lock is released. The releasing thread is slower than all others.
+/// A policy under which all arriving threads read the lock before any of them registers as a watcher. Watchers do not
+/// read again before the lock is released. The releasing thread is slower than all others.
 struct AllAtOnce : lock_policy {
   static inline std::barrier<>* all_here = nullptr;
   static inline std::atomic<bool> is_let_go{false};
   static inline std::atomic<bool> is_destroyed{false};
-  static inline std::atomic<int> late{0};  ///< accesses to a destroyed lock
+  static inline std::atomic<int> late{0};  ///< number of accesses to a destroyed lock
   static inline thread_local bool comes = false;
   static inline thread_local bool lets_go = false;
 
@@ -85,7 +85,7 @@ struct AllAtOnce : lock_policy {
       while (!is_let_go.load()) std::this_thread::yield();
     }
   };
-  // Called before the lock wakes a sleeper. Sleepers may wait for that, and then the lock is not destroyed earlier.
+  // Called before the lock wakes a sleeper. If the sleepers wait to be woken, the lock is not destroyed before that.
   static void pause(unsigned) {
     if (!lets_go) return;
     is_let_go.store(true);
@@ -94,14 +94,15 @@ struct AllAtOnce : lock_policy {
   }
 };
 
-// The last holder may destroy the lock. A thread that released it before and wakes no other must not access it again.
+// The last holder may destroy the lock. A thread that released the lock earlier and wakes no thread must not access it
+// again.
 TEST(LocksMalice, ParkLockIsNotTouchedOnceAllHaveHadIt) {
   for (int threads = 2; threads <= 6; ++threads) {
     AllAtOnce::is_let_go = false;
     AllAtOnce::is_destroyed = false;
     std::barrier<> all_here(threads + 1);
     AllAtOnce::all_here = &all_here;
-    basic_park_lock<AllAtOnce> lock;  // its memory stays, so that late accesses can be counted
+    basic_park_lock<AllAtOnce> lock;  // not really destroyed, so that late accesses can be counted
     lock.lock();
     std::atomic<int> have_had_it{0};
     std::vector<std::jthread> team;
@@ -113,7 +114,7 @@ TEST(LocksMalice, ParkLockIsNotTouchedOnceAllHaveHadIt) {
         if (have_had_it.fetch_add(1) + 1 == threads) AllAtOnce::is_destroyed = true;
       });
     all_here.arrive_and_wait();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // all threads are registered
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // gives all threads the time to register
     AllAtOnce::lets_go = true;
     lock.unlock();
     AllAtOnce::lets_go = false;
@@ -131,7 +132,7 @@ class LocksOfCancelled : public testing::Test {};
 using Locks = testing::Types<tas_lock, ttas_lock, ticket_lock, array_lock, clh_lock, mcs_lock, cna_lock, park_lock>;
 TYPED_TEST_SUITE(LocksOfCancelled, Locks);
 
-// As with std::mutex, a waiting thread continues to wait and finally gets the lock.
+// As with std::mutex, a cancelled thread that waits continues to wait and finally gets the lock.
 TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
   TypeParam lock;
   lock.lock();
@@ -140,7 +141,7 @@ TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
     const std::scoped_lock guard(lock);
     had_it = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the thread naps by now
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // by now the thread sleeps
   pthread_cancel(waiting.native_handle());
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   lock.unlock();
@@ -151,7 +152,7 @@ TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
 #ifndef GRADUS_SANITIZED
 // --- no memory -------------------------------------------------------------------------------------------------------
 
-// After any number of failed attempts the first nodes are still the first, not behind nodes that were never made.
+// Failed attempts to make nodes must not use up numbers: the first node made afterwards must be node 1.
 TEST(LocksMalice, NoNodeIsLostWhereThereWasNoMemory) {
   const auto pool = std::make_unique<lock_node_pool<lock_policy>>();
   using Node = lock_node_pool<lock_policy>::node;
@@ -164,7 +165,7 @@ TEST(LocksMalice, NoNodeIsLostWhereThereWasNoMemory) {
 
 TEST(LocksMalice, ClhLockComesInAgainWhenThereIsMemory) {
   std::thread([] {                       // this thread has no node yet
-    std::vector<clh_lock> others(1000);  // more than the pool has made
+    std::vector<clh_lock> others(1000);  // more locks than the pool has nodes
     refuses = true;
     std::size_t taken = 0;
     while (taken < others.size() && others[taken].try_lock()) ++taken;

@@ -30,7 +30,7 @@ std::string text(const Job& job) {
          std::to_string(static_cast<int>(job.taking));
 }
 
-/// Threads that increment a variable under the lock.
+/// Threads that increment a counter under the lock.
 template <class Lock>
 Scenario additions(const Job& job) {
   struct State {
@@ -47,7 +47,7 @@ Scenario additions(const Job& job) {
         if (job.taking == Taking::one_tries && thread == 0) {
           if (!lock.try_lock()) continue;
         } else if (job.taking == Taking::two_give_up && thread < 2) {
-          // A timed wait on the checker's semaphore may time out or not, for any duration.
+          // In the checker, a timed wait may time out or not, whatever its duration.
           if constexpr (requires(Lock other) { other.try_lock_for(std::chrono::hours(1)); }) {
             if (!lock.try_lock_for(std::chrono::hours(1))) continue;
           } else {
@@ -79,7 +79,8 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// Checks that no execution has a violation, and that a weaker order at any site (of this file) causes one.
+/// Checks that no execution has a violation, and that weakening the memory order at any site (in `only_file`, if given)
+/// causes one.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -117,13 +118,14 @@ TEST(LocksModel, Ticket) { check_lock<basic_ticket_lock<model::policy>>(usual_jo
 TEST(LocksModel, Array) { check_lock<basic_array_lock<4, model::policy>>(usual_jobs()); }
 TEST(LocksModel, ArrayOfFewerSlotsThanThreads) { check_lock<basic_array_lock<2, model::policy>>(usual_jobs()); }
 TEST(LocksModel, ArrayOfOneSlot) { check_lock<basic_array_lock<1, model::policy>>(usual_jobs()); }
-// The pool of its nodes has a separate, more demanding test.
+// The node pool has a separate, more demanding test.
 TEST(LocksModel, Clh) { check_lock<basic_clh_lock<model::policy>>(usual_jobs(), "clh_lock.hpp"); }
 TEST(LocksModel, Mcs) { check_lock<basic_mcs_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
-// The first and third thread are on one node. A second thread waiting before the third is overtaken only once.
+// The first and the third thread are on the same NUMA node. If the second thread waits before the third, the third may
+// overtake it, but only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;
@@ -150,10 +152,10 @@ TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   EXPECT_EQ(orders.size(), 6U);
 }
 
-// The nodes of clh_lock, with a first chunk of two, so that there are several chunks.
+// Tests the node pool of clh_lock. The first chunk has two nodes, so several chunks are needed.
 TEST(LocksModel, NodePool) {
   using Pool = lock_node_pool<model::policy>;
-  // Each thread takes that many nodes at once and returns them.
+  // Each thread takes as many nodes at once as `threads` says, and returns them.
   const auto make = [](std::vector<int> threads, int rounds, int on_stack = 1) -> Make {
     return [=] {
       struct State {
@@ -170,7 +172,8 @@ TEST(LocksModel, NodePool) {
             std::array<Pool::word, 2> words{};
             for (int at = 0; at < count; ++at) {
               words[static_cast<std::size_t>(at)] = Pool::next_use(pool.take_used());
-              state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();  // races if not unique
+              // A data race if two threads have the same node.
+              state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();
             }
             for (int at = 0; at < count; ++at) {
               const Pool::word word = words[static_cast<std::size_t>(at)];
@@ -190,7 +193,7 @@ TEST(LocksModel, NodePool) {
              {"1, 1, 1", make({1, 1, 1}, 1)}});
 }
 
-// --- negative controls: faults that must be found
+// --- negative controls: planted faults that must be found
 // ---------------------------------------------------------------------
 
 template <Fault fault>

@@ -1,5 +1,5 @@
-// Real threads with forced delays: before and after each access to a lock's variables a thread may yield or sleep,
-// which widens the windows between two accesses. It tests the production code.
+// Tests locks with real threads and forced delays. Before and after each access to a lock's variables, a thread may
+// yield or sleep, which widens the windows between two accesses. The code under test is the production code.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace gradus::locks_detail {
 namespace {
 
-/// Sometimes delays, depending on a thread-local random number.
+/// Delays the calling thread in some calls, which a thread-local random number selects.
 void delay() {
   static std::atomic<unsigned> seeds{1};
   thread_local unsigned state = seeds.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
@@ -84,7 +84,8 @@ constexpr int rounds = 300;
 constexpr int rounds = 1000;
 #endif
 
-/// Returns in how many sections another thread was seen; `threads` threads call enter(thread, section) `rounds` times.
+/// Runs enter(thread, section) `rounds` times on each of `threads` threads. Returns the number of sections in which
+/// another thread was seen.
 template <class Enter>
 int overlaps(int threads, const Enter& enter) {
   std::atomic<int> inside{-1};
@@ -112,7 +113,7 @@ TYPED_TEST_SUITE(LocksStress, Locks);
 
 TYPED_TEST(LocksStress, ExcludesOthers) {
   TypeParam lock;
-  int plain = 0;  // checked by the thread sanitizer
+  int plain = 0;  // not atomic, so that the thread sanitizer checks the lock
   EXPECT_EQ(overlaps(4,
                      [&](int, const auto& section) {
                        const std::scoped_lock guard(lock);
@@ -164,7 +165,8 @@ TYPED_TEST(TimedLocksStress, ExcludesThoseWhoGiveUp) {
   EXPECT_EQ(plain, 4 * rounds);
 }
 
-// Negative control: a lock that raises its flag too late is detected. Each attempt has thousands of chances.
+// Negative control: a lock that raises its flag too late must be detected. Each attempt has thousands of chances to
+// fail.
 TEST(LocksStressControl, FindsTheLogicFault) {
   int seen = 0;
   for (int attempt = 0; attempt < 20 && seen == 0; ++attempt) {

@@ -1,5 +1,5 @@
-// Uses one lock in a program and two libraries, each compiled separately with -fvisibility=hidden, which must still
-// share the nodes of clh_lock. tests/install_test.sh compiles this file three times: with LIBRARY=one, with
+// Uses one lock in a program and two libraries. Each of the three is compiled separately with -fvisibility=hidden, but
+// all must share the nodes of clh_lock. tests/install_test.sh compiles this file three times: with LIBRARY=one, with
 // LIBRARY=two, and without.
 #include <gradus/locks.hpp>
 

@@ -1,8 +1,8 @@
 // fine_list: a lock in each node, taken hand over hand.
 //
-// Idea: a thread holds the locks of two neighbours only, and acquires the next lock before it releases the previous
-// one. So threads may work on different parts of the list. But they cannot overtake each other, and each step costs an
-// atomic exchange on a word that the thread ahead has just changed.
+// Idea: a thread holds the locks of two neighbouring nodes only, and acquires the next lock before it releases the
+// previous one. So threads may work on different parts of the list. But they cannot overtake each other, and each step
+// costs an atomic exchange on a word that the thread ahead has just changed.
 //
 // Work: n / 2 steps with a lock each.
 // Limits: a thread that stops blocks all threads behind it.

@@ -2,7 +2,7 @@
 // any passing thread unlinks the node.
 //
 // Idea: the mark and the next pointer are one word. So one compare-and-swap links a new node only if its predecessor
-// has not been removed. No locks are left, and no thread waits for another one, even if that one stops.
+// has not been removed. No locks are left, and no thread waits for another thread, even if that thread stops.
 //
 // Work: n / 2 pointer steps; one atomic operation to insert, two to erase.
 // Limits: a thread that loses the race for a link traverses the list again.

@@ -2,10 +2,10 @@
 // traverse again to validate.
 //
 // Idea: threads do not disturb each other while they traverse, because they only read. After both nodes are locked, a
-// second traversal from the head checks that they are still in the list. This pays if two traversals without locks cost
-// less than one with locks.
+// second traversal from the head checks that they are still in the list. This is faster if two traversals without locks
+// take less time than one traversal with locks.
 //
-// Work: n pointer steps, two locks; also for look-ups.
+// Work: n pointer steps and two locks, also for look-ups.
 // Limits: a thread that stops while holding locks blocks threads that need the same nodes.
 //
 // Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.6. The set itself:

@@ -4,8 +4,8 @@
 // keys. Each level is a lock-free list. A node counts the levels that hold it and is retired when the last one has
 // unlinked it.
 //
-// Work: about 2 log2(n) pointer steps on n keys, over 1.4 log2(n) different nodes. Each is a cache miss if the set is
-// larger than the caches. While the next node is loading, the node below is prefetched.
+// Work: about 2 log2(n) pointer steps on n keys, over 1.4 log2(n) different nodes. Each node is a cache miss if the set
+// is larger than the caches. While the next node of a level is loading, the node on the level below is prefetched.
 // Limits: the level of a node is random, so long searches are possible but very improbable.
 //
 // Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004). The set itself:

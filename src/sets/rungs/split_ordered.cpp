@@ -1,11 +1,11 @@
 // split_ordered_epoch, split_ordered_hazard_pointers, split_ordered_leak: a hash set that is one lock-free list with an
 // entry point for each bucket.
 //
-// Idea: keys are sorted by the reversed bits of their hashes. Each bucket is then a contiguous part of the list, and
-// its two halves are the buckets after the number of buckets doubles. So the set grows without moving a key. It is the
-// first set of the ladder without an order of its keys.
+// Idea: keys are sorted by the reversed bits of their hashes. Each bucket is then a contiguous part of the list. If the
+// number of buckets doubles, the two halves of a bucket become buckets. So the set grows without moving a key. It is
+// the first set of the ladder that does not order its keys.
 //
-// Work: one hash, and one or two steps, each a cache miss if the set does not fit in the caches.
+// Work: one hash and one or two steps. Each step is a cache miss if the set does not fit in the caches.
 // Limits: buckets are never freed.
 //
 // Source: O. Shalev and N. Shavit, "Split-ordered lists: lock-free extensible hash tables" (2006). The set itself:

@@ -1,4 +1,4 @@
-"""The concurrent sets on the command line: list, verify and bench. tests/cli/run.py runs this."""
+"""Tests the commands for concurrent sets: list, verify and bench. tests/cli/run.py runs this."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from kit import DATA, Case
 
 # For tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
-    return {}  # sets have no command
+    return {}  # there is no command that uses sets
 
 
 NARROWED = {
@@ -38,7 +38,7 @@ class Sets(Case):
                 self.assertGreater(row["share_answered_yes"], 0.2)
 
     def test_the_experiment_judges_claims_about_two_variants(self):
-        """Uses one small shape; the claims are about all of its numbers of threads."""
+        """Makes all shapes of the experiment small. Each claim is about several shapes."""
         with open(os.path.join(os.path.dirname(DATA), "experiments", "sets.json"), encoding="utf-8") as file:
             experiment = json.load(file)
         labels = {shape["label"] for shape in experiment["shapes"]}
@@ -57,7 +57,7 @@ class Sets(Case):
             self.assertLessEqual({finding["label"] for finding in claim["inputs"]}, labels)
 
     def test_garbage(self):
-        """Garbage that is never freed grows with the operations; garbage held back by hazard pointers does not."""
+        """If garbage is never freed, it grows with the number of operations. With hazard pointers it does not."""
         rows = json.loads(self.bench("--size", 50, "--mix", "0/50/50", "--threads", "2", "--variants",
                                      "lazy_list_leak,lazy_list_hazard_pointers",
                                      operations=100000).stdout)["groups"][0]["rows"]

@@ -1,4 +1,5 @@
-// A lock-free set of strings that threads share, using only the public header, compiled with the strictest warnings.
+// Uses a lock-free set of strings in several threads. Includes only the public header, and is compiled with the
+// strictest warnings.
 #include <gradus/sets.hpp>
 
 #include <cstdio>
@@ -13,7 +14,7 @@
 
 namespace {
 
-/// Four threads insert words and erase every second one. Returns true if exactly the other words remain.
+/// Inserts words in four threads and erases every second word. Returns true if exactly the other words remain.
 template <class Set>
 bool is_right() {
   Set words;

@@ -1,4 +1,5 @@
-// find_fault() accepts correct and rejects incorrect histories; small ones are compared with all orders.
+// Tests that find_fault() accepts correct histories and rejects incorrect ones. Small histories are compared with a
+// search over all orders.
 #include "sets/history.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ constexpr Call erase = Call::erase;
 
 TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_EQ(find_fault({}, {1, 2}, {2, 1}), "");
-  // Distant thread numbers, and many concurrent calls.
+  // The thread numbers are distant, or there are many concurrent calls.
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 10), call(64, erase, 5, true, 2, 9)}, {}, {}), "");
   std::vector<Event> many;
   for (int thread = 0; thread < 256; ++thread)
@@ -31,7 +32,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
                         1000u + static_cast<std::uint64_t>(thread)));
   EXPECT_EQ(find_fault(many, {}, {5}), "");
   EXPECT_NE(find_fault(many, {}, {}), "");
-  // There are more orders of these concurrent changes than could be tried.
+  // These concurrent changes have more orders than could be tried.
   std::vector<Event> changes;
   for (int thread = 0; thread < 10000; ++thread)
     changes.push_back(call(thread, thread % 2 == 0 ? insert : erase, 5, true, static_cast<std::uint64_t>(thread),
@@ -44,7 +45,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_NE(find_fault(changes, {5}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, false, 2, 3)}, {}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, true, 2, 3)}, {}, {5}), "");
-  // Only erase, insert, erase in this order explains it, for any order of the beginnings.
+  // The answers are explained only by the order erase, insert, erase. The calls begin in another order.
   EXPECT_EQ(
       find_fault({call(0, insert, 7, true, 1, 9), call(1, erase, 7, true, 2, 9 + 1), call(2, erase, 7, true, 3, 8)},
                  {7}, {}),
@@ -52,27 +53,27 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
 }
 
 TEST(History, RefusesWhatNoOrderExplains) {
-  // An answer from after the change, and one from before it.
+  // In each of these histories, an answer contradicts a change that ended before the call began.
   EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 2), call(1, contains, 5, false, 3, 4)}, {}, {5}), "");
   EXPECT_NE(find_fault({call(0, erase, 5, true, 1, 2), call(1, contains, 5, true, 3, 4)}, {5}, {}), "");
-  // Two threads insert the same key.
+  // Two threads insert or erase the same key, and both calls succeed.
   EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 4), call(1, insert, 5, true, 2, 3)}, {}, {5}), "");
   EXPECT_NE(find_fault({call(0, erase, 5, true, 1, 4), call(1, erase, 5, true, 2, 3)}, {5}, {}), "");
-  // Seen, and then no longer seen, although no thread erases it.
+  // The key is seen and then no longer seen, although no thread erases it.
   EXPECT_NE(
       find_fault({call(0, insert, 5, true, 1, 9), call(1, contains, 5, true, 2, 3), call(1, contains, 5, false, 4, 5)},
                  {}, {5}),
       "");
   EXPECT_NE(find_fault({call(0, insert, 5, false, 1, 2)}, {}, {}), "");
   EXPECT_NE(find_fault({call(0, erase, 5, false, 1, 2)}, {5}, {5}), "");
-  // The keys at the end.
+  // The keys at the end contradict the history.
   EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 2)}, {}, {}), "");
   EXPECT_NE(find_fault({}, {5}, {}), "");
   EXPECT_NE(find_fault({}, {}, {5}), "");
   EXPECT_NE(find_fault({}, {5}, {5, 5}), "");
 }
 
-/// The definition itself, by trying all orders.
+/// Implements the definition directly, by trying all orders.
 bool some_order_explains(const std::vector<Event>& calls, bool before, bool after) {
   std::vector<std::size_t> order(calls.size());
   std::iota(order.begin(), order.end(), 0);
@@ -101,7 +102,7 @@ TEST(History, AgreesWithTheDefinitionOnRandomHistories) {
   int right = 0;
   int wrong = 0;
   for (int round = 0; round < 20000; ++round) {
-    // Up to 7 calls of up to 4 threads at random times; calls of one thread do not overlap.
+    // Makes up to 7 calls of up to 4 threads at random times. The calls of one thread do not overlap.
     std::vector<std::uint64_t> times(14);
     std::iota(times.begin(), times.end(), 1);
     std::ranges::shuffle(times, random);

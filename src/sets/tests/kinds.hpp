@@ -1,4 +1,4 @@
-// Every kind of set with every way of reclamation, for tests of types. sets_test covers the sets of the table.
+// All kinds of sets with all kinds of reclamation, for typed tests. sets_test tests the sets of the table.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace gradus::sets_detail {
 
-/// A kind: Set<...> is the set for a key, a comparison, an allocator and a policy.
+/// A kind of set. Set<...> is the type for a key, a comparison, an allocator and a policy.
 struct Coarse {
   static constexpr bool is_ordered = true;
   static constexpr bool reclaims = false;
@@ -55,7 +55,7 @@ struct SkipList {
   template <class Key, class Compare = std::less<>, class Allocator = std::allocator<Key>, class Policy = set_policy>
   using Set = skip_list_set<Key, Reclamation<Policy>, Compare, Allocator>;
 };
-/// A hash of any key used in tests, with few different values, so that some collide.
+/// A hash for every key type of the tests. It has few different values, so that some keys collide.
 struct AnyHash {
   template <class Key>
   std::size_t operator()(const Key& key) const {

@@ -1,5 +1,5 @@
-// Sets in hostile conditions: exceptions from everywhere during concurrent use, colliding hashes, keys that most
-// containers reject, failing allocators, more threads than thread numbers, and fork().
+// Tests sets in hostile conditions: exceptions from all user code during concurrent use, colliding hashes, keys that
+// most containers reject, failing allocators, more threads than thread numbers, and fork().
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ TYPED_TEST_SUITE(Malice, Kinds);
 
 // --- exceptions ------------------------------------------------------------------------------------------------------
 
-/// A key whose comparisons and copies sometimes throw, in threads that enable it.
+/// A key whose comparisons and copies sometimes throw. Each thread can enable this.
 struct Moody {
   explicit Moody(int number) : key(number) { ++alive; }
   Moody(const Moody& other) : key(other.key) {
@@ -60,14 +60,14 @@ struct Moody {
   static inline std::atomic<int> alive = 0;
 };
 
-/// Whatever throws, in any thread: an operation that ends with an exception has changed nothing.
+/// If an operation ends with an exception, it has changed nothing, whatever threw and in whichever thread.
 TYPED_TEST(Malice, ExceptionsOfManyThreadsChangeNothing) {
   constexpr int keys = 6;
   constexpr int threads = 4;
-  constexpr int calls = 1000;  // with yields, whose duration depends on other programs
+  constexpr int calls = 1000;  // limited, because the duration of the yields depends on other programs
   {
     typename TypeParam::template Set<Moody, std::less<>, std::allocator<Moody>, ShakenPolicy<>> set;
-    std::array<std::array<int, keys>, threads> there{};  // keys inserted by each thread, minus keys it has erased
+    std::array<std::array<int, keys>, threads> there{};  // for each thread and key: insertions minus erasures
     std::atomic<int> thrown{0};
     std::vector<std::jthread> team;
     for (int thread = 0; thread < threads; ++thread)
@@ -117,12 +117,12 @@ TYPED_TEST(Malice, AFunctionThatThrowsLetsGoOfAll) {
     for (const int key : set)
       if (key == 3) break;
   }
-  std::jthread([&] {  // nothing is locked
+  std::jthread([&] {  // this thread would wait forever if anything were still locked
     for (int key = 0; key < 10; ++key) EXPECT_TRUE(set.erase(key));
   });
 }
 
-/// An allocator that succeeds `left` times and then throws its own exception type.
+/// An allocator that succeeds `left` times and then throws an exception of a separate type.
 struct OutOfMood {};
 struct Whims {
   static inline int left = 0;
@@ -167,19 +167,19 @@ TYPED_TEST(Malice, AnAllocatorMayThrowWhateverItLikes) {
       for (const std::string& key : right) EXPECT_TRUE(set.contains(key));
       for (const std::string& key : right) EXPECT_TRUE(set.erase(key));
       EXPECT_TRUE(set.empty());
-    } catch (const OutOfMood&) {  // thrown by the constructor
+    } catch (const OutOfMood&) {  // the constructor of the set may throw, too
     }
     EXPECT_EQ(Whims::taken, 0) << allowed;
   }
 }
 
-/// Entry points of buckets cannot be allocated, which costs only speed.
+/// If entry points of buckets cannot be allocated, the set is slower but correct.
 TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
   struct Small {
     static void fill(int allowed) {
       split_ordered_set<int, epoch, std::hash<int>, std::equal_to<>, Whimsical<int>> set;
       for (int key = 0; key < 2000; ++key) {
-        Whims::left = allowed;  // one for the node, none for entry points
+        Whims::left = allowed;  // with 1, the node can be allocated but no entry point
         ASSERT_TRUE(set.insert(key));
       }
       Whims::left = 0;
@@ -202,7 +202,7 @@ struct Counting {
   }
 };
 
-/// Each key is inserted by a separate thread; nodes must still have different heights.
+/// Inserts each key in a separate thread. The nodes must still have different heights.
 template <class Reclamation>
 void insert_by_threads_of_their_own() {
   skip_list_set<int, Reclamation, Counting> set;
@@ -210,14 +210,14 @@ void insert_by_threads_of_their_own() {
   for (int key = 0; key < keys; ++key) std::thread([&] { set.insert(key * 101 % keys); }).join();
   Counting::count = 0;
   for (int key = 0; key < keys; ++key) ASSERT_TRUE(set.contains(key));
-  EXPECT_LT(Counting::count, 100 * keys);  // some 20 each; 300 if there is only one list
+  EXPECT_LT(Counting::count, 100 * keys);  // some 20 comparisons per key; a single list would need 300
 }
 TEST(MaliceToSkipLists, ThreadsThatInsertOneKeyEachDrawDifferentHeights) {
   insert_by_threads_of_their_own<epoch>();
   insert_by_threads_of_their_own<hazard_pointers>();
 }
 
-/// A comparison that runs `trick` once, but not within comparisons that `trick` causes.
+/// A comparison that calls `trick` once. Comparisons within `trick` do not call it again.
 struct Treacherous {
   static inline std::function<void()> trick = nullptr;
   bool operator()(int one, int other) const {
@@ -229,8 +229,8 @@ struct EagerPolicy : set_policy {
   static constexpr unsigned retired_between_looks = 1;
 };
 
-/// A loop is on key 1, which is removed. After the loop has found its way on, the following keys are removed too and
-/// freed, and the comparison throws. The loop must still be on key 1.
+/// A loop is on key 1, which is removed. While the loop searches the next key, further keys are removed and freed, and
+/// then the comparison throws. The loop must still be on key 1.
 template <template <class, class, class, class> class Set>
 void throw_in_the_midst_of_a_step() {
   Set<int, basic_hazard_pointers<EagerPolicy>, Treacherous, std::allocator<int>> set;
@@ -239,7 +239,7 @@ void throw_in_the_midst_of_a_step() {
   ASSERT_EQ(*loop, 1);
   set.erase(1);
   const auto free_and_throw = [&] {
-    for (int key = 100; key <= 300; ++key) set.erase(key);  // more than wait before the set tries to free nodes
+    for (int key = 100; key <= 300; ++key) set.erase(key);  // more removals than the set collects before it frees nodes
     throw std::runtime_error("no");
   };
   Treacherous::trick = [&] {
@@ -288,7 +288,7 @@ TYPED_TEST(Malice, KeysMayBeAlignedAndHaveNoAddress) {
   EXPECT_TRUE(set.visit(Haughty(7), [](const Haughty& key) { EXPECT_TRUE(key.is_where_it_should_be()); }));
 }
 
-/// An empty key, and a large one.
+/// Keys without data, and large keys.
 struct Nothing {
   static std::size_t hash() { return 0; }
   friend bool operator<(Nothing, Nothing) { return false; }
@@ -310,7 +310,7 @@ TYPED_TEST(Malice, KeysMayBeOfAnySize) {
   EXPECT_TRUE(other.empty());
 }
 
-/// A reference to the set's own key, passed to erase() or insert().
+/// Passes a reference to a key in the set to erase() or insert().
 TYPED_TEST(Malice, TheSetsOwnKeyMayBeTheArgument) {
   if constexpr (TypeParam::reclaims) {
     typename TypeParam::template Set<std::string> set;
@@ -367,7 +367,7 @@ TYPED_TEST(Malice, AllocatorsMayHaveAState) {
   }
 }
 
-/// As in standard containers, memory owned by keys also comes from the set's allocator.
+/// As in standard containers, memory that keys allocate comes from the set's allocator.
 TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
   using Key = std::pmr::string;
   std::array<std::byte, 64 * 1024> memory;
@@ -393,7 +393,7 @@ TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// More threads than thread numbers, all inside at the same time.
+/// More threads than thread numbers are inside a set at the same time.
 TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   if constexpr (TypeParam::reclaims) {
     constexpr int threads = static_cast<int>(thread_numbers) + 44;
@@ -417,7 +417,8 @@ TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   }
 }
 
-/// A child has a copy of the set with threads inside that no longer exist. It continues if no lock is needed.
+/// A forked child has a copy of the set, in which other threads were active that the child does not have. The child can
+/// use the set unless it needs a lock of these threads.
 TYPED_TEST(Malice, AForkedChildGoesOn) {
   EXPECT_EXIT(
       {
@@ -461,7 +462,7 @@ struct Collides {
   }
 };
 
-/// All keys are in one bucket while all threads change it.
+/// All keys are in one bucket, and all threads change it.
 template <class Reclamation>
 void collide() {
   split_ordered_set<int, Reclamation, Collides> set;

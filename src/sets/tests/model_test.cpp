@@ -1,6 +1,6 @@
 // Runs sets and their reclamation in the model checker, which explores all orders of events and all values that C++
-// lets a load return (tests/model/model.hpp). It tests the production code. It must also find memory orders that are
-// too weak.
+// lets a load return (tests/model/model.hpp). The code under test is the production code. The checker must also find
+// memory orders that are too weak.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using model::Outcome;
 using model::Scenario;
 using model::Site;
 
-/// A key whose readers must have synchronised with its writer.
+/// A key that detects reads which are not synchronised with its construction.
 struct Key {
   Key(int number) : value(number) {}
   Key(const Key& other) : value(static_cast<int>(other.value)) {}
@@ -38,21 +38,22 @@ struct Key {
   friend bool operator<(int one, const Key& other) { return one < static_cast<int>(other.value); }
 };
 
-/// Counts neither order nor decide anything, so they cause no events.
+/// The policy of the checked sets. Counters are plain atomics and cause no events, because they order and decide
+/// nothing.
 struct Policy : set_policy {
   template <class T>
   using atomic = std::conditional_t<std::is_same_v<T, std::int64_t>, std::atomic<T>, model::atomic<T>>;
   using spinner = model::policy::spinner;
-  // Small values, so that there is little to explore and rare events happen early.
+  // Limits and sizes are small, so that there are few executions and rare events happen early.
   static constexpr unsigned records_of_block = 2;
   static constexpr unsigned retired_between_looks = 1;
   static constexpr std::uint64_t first_buckets = 2;
-  static std::uint64_t random() noexcept { return 2; }  // each node of a skip list is on two levels
+  static std::uint64_t random() noexcept { return 2; }  // gives each node of a skip list two levels
   template <class Link>
-  static void fetch_target(const Link&) noexcept {}  // affects only timing
+  static void fetch_target(const Link&) noexcept {}  // does nothing, because prefetching affects only timing
 };
 
-/// Keeps removed nodes to the end, also without events.
+/// A reclamation that keeps removed nodes to the end and causes no events.
 struct KeepAll {
   using policy = Policy;
   static constexpr bool walks_past_removed = true;
@@ -154,7 +155,7 @@ Scenarios scenarios_of() {
   };
 }
 
-/// Checks that no execution has a violation.
+/// Checks that no execution has a violation. Returns the sites that were reached.
 std::set<Site> expect_none(const Scenarios& scenarios) {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -182,9 +183,9 @@ std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites
   return found;
 }
 
-/// Negative control: lists with one order too weak, in the ways that the checker finds with its quickest scenario. A
-/// link that publishes nothing exposes keys that were never written. A link that is not seq_cst lets two threads miss
-/// each other.
+/// Checks a set, and that weakening its orders is detected (negative control). Each weakening must be found by the
+/// quickest scenario. If a link is published by a relaxed write, readers may see keys that were never written. If a
+/// link is not seq_cst, two threads may miss each other's keys.
 template <class Set>
 void check_set(const std::string& file, const std::set<std::string>& kinds = {"relaxed", "no longer seq_cst"}) {
   const Scenarios scenarios = scenarios_of<Set>();
@@ -195,13 +196,13 @@ void check_set(const std::string& file, const std::set<std::string>& kinds = {"r
 
 // --- reclamation -----------------------------------------------------------------------------------------------------
 
-/// A node whose key must not be read when it is freed, unless the read happens before.
+/// A node whose key is written when the node is freed. Reading the key must happen before.
 struct Node : reclaimable {
   explicit Node(int number) : key(number) {}
   model::data<int> key;
 };
 
-/// A link to a node that is removed, and further nodes that were never linked.
+/// A link to a node that will be removed. The further nodes are retired without having been linked.
 template <template <class> class Reclamation>
 struct Slot {
   using Guard = typename Reclamation<Policy>::guard;
@@ -222,7 +223,7 @@ struct Slot {
     const word seen = hold.protect(0, link, std::memory_order_acquire);
     if (seen != 0) model::check(node_at<Node>(seen)->key >= 0, "a freed node is read");
   }
-  /// Unlinks the node, or retires one of the others.
+  /// Unlinks and retires node 0, or only retires another node.
   void remove(std::size_t number) {
     Guard hold(domain);
     if (number == 0) link.store(0, Reclamation<Policy>::unlink_order);
@@ -230,7 +231,8 @@ struct Slot {
   }
 };
 
-/// One thread reads what another unlinks; the other continues to remove nodes until the first may be freed.
+/// One thread reads the link while another thread unlinks the node and then removes further nodes, until the first one
+/// may be freed.
 template <template <class> class Reclamation>
 Make reading(int removals) {
   return [removals] {
@@ -244,15 +246,15 @@ Make reading(int removals) {
   };
 }
 
-/// An order in a file, and its weaker replacement.
+/// A memory order in a file, and a weaker order that replaces it.
 struct Weakening {
   std::string file;
   std::memory_order order;
   std::memory_order weaker;
 };
 
-/// Checks that no execution reads freed memory, and that some execution does if orders are weaker: at all sites of each
-/// kind, or at as many as this scenario needs.
+/// Checks that no execution reads freed memory. Also weakens the given orders, one site at a time. The number of
+/// weakenings that cause a violation must equal the given number.
 void check_reclamation(const Make& make, const std::vector<std::pair<Weakening, int>>& needed) {
   const Outcome outcome = model::explore(make);
   EXPECT_EQ(outcome.violation, "") << outcome.trace;
@@ -285,14 +287,15 @@ constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 TEST(SetsModel, HazardPointers) {
-  // Orders of publishing, re-reading and scanning for hazards; of unlinking (in the test); and of leaving a hazard.
+  // The orders of publishing a hazard, reading the link again, and scanning the hazards; of unlinking (in this test);
+  // and of clearing a hazard.
   check_reclamation(reading<basic_hazard_pointers>(1), {{{"hazard_pointers.hpp", seq_cst, acq_rel}, 3},
                                                         {{"model_test.cpp", seq_cst, acq_rel}, 1},
                                                         {{"hazard_pointers.hpp", release, relaxed}, 1}});
 }
 TEST(SetsModel, Epochs) {
-  // A node is freed at the earliest when the third node after it is retired. Orders of the scan of all records, of the
-  // announcement, and of leaving a record. The other orders need a third thread.
+  // A node is freed at the earliest when the third node after it is retired. The orders are those that the scan of all
+  // records, the announcement, and leaving a record need. All other orders matter only with a third thread.
   check_reclamation(reading<basic_epoch>(3), {{{"epoch.hpp", acq_rel, relaxed}, 1},
                                               {{"records.hpp", acq_rel, relaxed}, 1},
                                               {{"records.hpp", release, relaxed}, 1}});
@@ -301,7 +304,7 @@ TEST(SetsModel, Epochs) {
 TEST(SetsModel, LazyList) { check_set<lazy_list_set<Key, KeepAll>>("lazy_list_set.hpp"); }
 TEST(SetsModel, LockFreeList) { check_set<lock_free_list_set<Key, KeepAll>>("lock_free_list_set.hpp"); }
 TEST(SetsModel, HashSet) {
-  // The exchanges that open buckets order so strongly that no violation results if a single order is not seq_cst.
+  // Opening a bucket uses exchanges with such strong orders that weakening a single seq_cst order causes no violation.
   check_set<split_ordered_set<Key, KeepAll, KeyHash, KeyEqual>>("split_ordered_set.hpp", {"relaxed"});
 }
 struct SameHash {
@@ -310,7 +313,7 @@ struct SameHash {
 TEST(SetsModel, HashSetWhoseHashesAgree) {
   expect_none(scenarios_of<split_ordered_set<Key, KeepAll, SameHash, KeyEqual>>());
 }
-// Nodes on two levels, in the only scenario that is small enough.
+// The nodes are on two levels. Only this scenario is small enough.
 TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, KeepAll>>()[2]}); }
 TEST(SetsModel, LockFreeListUnderHazardPointers) {
   expect_none({scenarios_of<lock_free_list_set<Key, basic_hazard_pointers<Policy>>>()[2]});

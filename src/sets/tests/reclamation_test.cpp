@@ -1,4 +1,5 @@
-// When removed nodes are freed; threads that stop or end; sets used at the end of a thread or process.
+// Tests when removed nodes are freed, with threads that stop or end, and sets that are used while a thread or process
+// ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +14,7 @@
 namespace gradus::sets_detail {
 namespace {
 
-/// A key that counts its instances.
+/// A key type that counts its instances.
 struct Counted {
   explicit Counted(int number) : key(number) { ++alive; }
   Counted(const Counted& other) : key(other.key) { ++alive; }
@@ -64,31 +65,31 @@ TYPED_TEST(OfEpochs, GarbageIsFreedWhileTheSetIsUsed) {
   EXPECT_GT(set.garbage_bytes(), 0);
 }
 
-/// The limit of epochs that the header describes, and the reason for hazard pointers.
+/// Shows the limitation of epochs that the header describes, for which hazard pointers are the remedy.
 TYPED_TEST(OfEpochs, AThreadThatStopsHoldsBackAll) {
   TypeParam set;
   set.insert(Counted(50));
   set.visit(Counted(50), [&](const Counted&) { insert_and_erase(set, 10000); });
   EXPECT_GE(set.garbage(), 9000);
   insert_and_erase(set, 1000);
-  EXPECT_LE(set.garbage(), 1000);  // including nodes held by other records
+  EXPECT_LE(set.garbage(), 1000);  // a few nodes of other records may remain
 }
 
 TYPED_TEST(OfHazards, AThreadThatStopsHoldsBackABoundedNumber) {
   TypeParam set;
   set.insert(Counted(50));
   constexpr int records = 16;
-  constexpr int most = records * (8 * records + 64);  // the limit in the header
+  constexpr int most = records * (8 * records + 64);  // the bound stated in the header
   std::size_t peak = 0;
   bool destroyed = true;
   set.visit(Counted(50), [&](const Counted& key) {
     const int alive = Counted::alive;
-    set.erase(key);  // this thread is on it
+    set.erase(key);  // removes the key that this thread is visiting
     for (int again = 0; again < 100; ++again) {
       insert_and_erase(set, 1000);
       peak = std::max(peak, set.garbage());
     }
-    destroyed = key.key != 50 || alive == 0;  // it can still be read
+    destroyed = key.key != 50 || alive == 0;  // the visited key must still be readable
   });
   EXPECT_FALSE(destroyed);
   EXPECT_LE(peak, most);
@@ -120,7 +121,7 @@ TYPED_TEST(OfHazards, ThreadsThatStopAreNotWaitedFor) {
   for (std::thread& thread : stopped) thread.join();
 }
 
-/// A running thread frees what ended threads left behind.
+/// A running thread frees the nodes of threads that have ended.
 TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
   TypeParam set;
   constexpr unsigned threads = 40;
@@ -129,15 +130,15 @@ TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
   for (unsigned thread = 0; thread < threads; ++thread)
     ending.emplace_back([&, thread] {
       const Counted own(static_cast<int>(100 + thread));
-      EXPECT_FALSE(set.contains(own));  // gives each thread a separate record
+      EXPECT_FALSE(set.contains(own));  // makes each thread use a separate record
       ++there;
       while (there < threads) std::this_thread::yield();
-      // The first scan comes after 64 nodes, the next after 8 times the number of records; the rest waits.
+      // The first scan comes after 64 nodes, the next one after 8 nodes per record. Nodes removed later remain.
       for (int one = 0; one < 64 + 300; ++one) EXPECT_TRUE(set.insert(own) && set.erase(own));
     });
   for (std::thread& thread : ending) thread.join();
   insert_and_erase(set, 100000);
-  constexpr unsigned records = 64;  // the process never had more threads at a time
+  constexpr unsigned records = 64;  // bound of the threads that the process has had at a time
   EXPECT_LE(set.garbage(), records * 64 + 8 * records);
 }
 
@@ -155,7 +156,7 @@ template <class Set>
 void use_by_many_threads() {
   {
     Set one;
-    Set other;  // of the same kind, at the same time
+    Set other;  // two sets of the same kind at the same time
     for (int wave = 0; wave < 20; ++wave) {
       std::vector<std::thread> threads;
       for (int thread = 0; thread < 20; ++thread)
@@ -174,7 +175,8 @@ void use_by_many_threads() {
 TYPED_TEST(OfEpochs, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 TYPED_TEST(OfHazards, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 
-/// Uses the set from the destructor of a thread_local object that is older than the set's own data of the thread.
+/// Uses the set in the destructor of a thread_local object. The object is older than the set's own data of the thread,
+/// so it is destroyed later.
 template <class Set>
 struct UsesAtExit {
   Set* set = nullptr;
@@ -228,7 +230,7 @@ TEST(Reclamation, DestructorsOfKeysMayUseTheSet) {
   EXPECT_GT(log.size(), 1000);
 }
 
-/// The first two steps at the end of a process: static objects, and the data of its thread.
+/// Tests the first two steps at the end of a process: the destructors of the main thread's data and of static objects.
 TEST(Reclamation, StaticSetsAreUsedByStaticDestructors) {
   EXPECT_EXIT(
       {

@@ -1,4 +1,4 @@
-// Every set of the table on every case.
+// Tests every set of the table on every case.
 #include "sets/cases.hpp"
 #include "tests/ladder_test.hpp"
 

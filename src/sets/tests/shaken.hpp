@@ -1,5 +1,5 @@
-// Sets whose threads are delayed at random between any two atomic operations. These are the moments that matter,
-// because sets access shared memory only by atomic operations. Also sets with a fault planted by the same means.
+// Sets whose threads are delayed at random between atomic operations. Other delays would not matter, because sets
+// access shared memory only by atomic operations. The same means can plant a fault in a set.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// Sometimes lets other threads run first, for a moment or for a while.
+/// Lets other threads run in some calls, for a short or a longer time.
 inline void be_held_up() {
   static constinit std::atomic<std::uint32_t> threads{0};
   thread_local std::uint32_t state = 2654435761U * (1 + threads.fetch_add(1, std::memory_order_relaxed));
@@ -29,7 +29,8 @@ struct NoFault {
   }
 };
 
-/// Hides marks: a change checks that its first node links to the second, but not that it is in the list.
+/// Hides marks. A change then checks that its first node links to the second, but not that the first node is still in
+/// the list.
 struct BlindToMarks {
   template <class T>
   static T loaded(T value) {

@@ -1,4 +1,4 @@
-// Every set with delays between its atomic operations, and a faulty set, which these tests must detect.
+// Tests every set with delays between its atomic operations. A faulty set must be detected.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ constexpr int rounds = 12;
 constexpr std::int64_t calls = 4000;
 #endif
 
-/// Runs a few threads on very few keys. Returns "" or the defect.
+/// Runs a few threads on very few keys. Returns a description of the defect, or "".
 template <class Set>
 std::string fault_of_round(int round, bool is_ordered) {
   constexpr Mix mixes[] = {{20, 40, 40}, {0, 50, 50}, {60, 20, 20}};
@@ -51,7 +51,8 @@ TYPED_TEST(Stress, HistoriesUnderDelaysAreLinearizable) {
     ASSERT_EQ(fault_of_round<Set>(round, TypeParam::is_ordered), "") << "round " << round;
 }
 
-/// Two threads each insert a key and look up the other's key: the second one must find it, without a clock to help.
+/// Two threads each insert a key and then look up the other thread's key. At least one must find it. No clock orders
+/// the calls.
 TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   typename TypeParam::template Set<std::int64_t> set;
   constexpr int tries = 20000;
@@ -80,11 +81,12 @@ TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   EXPECT_EQ(missed, 0);
 }
 
-/// Loops over a changing set: keys are ascending and appear once, and every key that stays appears.
+/// Loops over a changing set. The keys must be ascending without repetition, and a key that stays in the set must
+/// appear.
 TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
   typename TypeParam::template Set<std::int64_t, std::less<>, std::allocator<std::int64_t>, ShakenPolicy<>> set;
   constexpr std::int64_t keys = 40;
-  for (std::int64_t key = 0; key < keys; key += 4) set.insert(key);  // these stay
+  for (std::int64_t key = 0; key < keys; key += 4) set.insert(key);  // these keys stay in the set
   std::atomic<bool> done{false};
   std::atomic<std::int64_t> changes{0};
   std::vector<std::thread> others;
@@ -115,7 +117,8 @@ TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
 
 // --- the negative control -------------------------------------------------------------------------------------------
 
-/// A faulty list loses nodes. Keeps their memory, so that no sanitizer reports the fault before find_fault().
+/// An allocator that never frees memory. A faulty list loses nodes, and a sanitizer would otherwise report them before
+/// find_fault() does.
 struct KeptBlocks {
   static std::vector<std::unique_ptr<std::byte[]>>& blocks() {
     static std::vector<std::unique_ptr<std::byte[]>> all;
@@ -141,7 +144,7 @@ struct KeepingAllocator {
   friend bool operator==(KeepingAllocator, KeepingAllocator) { return true; }
 };
 
-/// No reclamation, because a faulty list may remove a node twice.
+/// A reclamation that frees nothing, because a faulty list may remove a node twice.
 template <class Policy>
 struct NoReclamation {
   using policy = Policy;
@@ -171,7 +174,7 @@ TEST(Control, ALazyListThatDoesNotCheckTheMarkIsFound) {
   RecordProperty("rounds", round);
   RecordProperty("fault", fault);
   KeptBlocks::blocks().clear();
-  // The same list without the fault, for as many rounds.
+  // The same list without the fault passes as many rounds.
   using Sound = lazy_list_set<std::int64_t, NoReclamation<ShakenPolicy<>>, std::less<>, KeepingAllocator<std::int64_t>>;
   for (int again = 0; again < round; ++again) ASSERT_EQ(fault_of_round<Sound>(again, true), "");
   KeptBlocks::blocks().clear();

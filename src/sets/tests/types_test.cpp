@@ -1,4 +1,4 @@
-// The requirements on keys, comparisons and allocators, and their effects for callers.
+// Tests what keys, comparisons and allocators must provide, and what callers may rely on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,11 +90,11 @@ TEST(SkipList, FindsOnlyWhatIsEqualAmongNumbersOfOtherTypes) {
   EXPECT_TRUE(real.contains(static_cast<double>(0.1F)));
   EXPECT_FALSE(real.contains(0.1) || real.contains(1e300));
   real.insert(0x1p64F);
-  EXPECT_FALSE(real.contains(~std::uint64_t{0}));  // it would round to it
+  EXPECT_FALSE(real.contains(~std::uint64_t{0}));  // 2^64 - 1, which would round to 2^64 in float
   EXPECT_TRUE(real.erase(0x1p64));
 }
 
-/// Neither copyable nor default-constructible.
+/// A key that is neither copyable nor default-constructible.
 struct OnlyMoved {
   explicit OnlyMoved(int number) : value(std::make_unique<int>(number)) {}
   std::unique_ptr<int> value;
@@ -108,7 +108,7 @@ TYPED_TEST(Types, AKeyNeedsNeitherCopyNorDefault) {
   EXPECT_FALSE(set.insert(OnlyMoved(3)));
   OnlyMoved again(2);
   EXPECT_FALSE(set.insert(std::move(again)));
-  EXPECT_NE(again.value, nullptr);  // it was found and not moved from: NOLINT(bugprone-use-after-move)
+  EXPECT_NE(again.value, nullptr);  // not moved from, because the set has the key: NOLINT(bugprone-use-after-move)
   EXPECT_TRUE(set.contains(OnlyMoved(1)));
   EXPECT_TRUE(set.erase(OnlyMoved(1)));
   int sum = 0;
@@ -120,7 +120,7 @@ TYPED_TEST(Types, AKeyNeedsNeitherCopyNorDefault) {
   EXPECT_EQ(seen, 3);
 }
 
-/// Throws after a given number of copies; no instance is lost or counted twice.
+/// A key that throws after a given number of copies. No instance may be lost or counted twice.
 struct Throwing {
   explicit Throwing(int number) : key(number) { ++alive; }
   Throwing(const Throwing& other) : key(other.key) {
@@ -152,7 +152,7 @@ TYPED_TEST(Types, AnExceptionOfTheKeyLeavesTheSetAsItWas) {
     EXPECT_EQ(set.size(), 10);
     Throwing::copies_left = no_limit;
     EXPECT_FALSE(set.contains(odd));
-    // Comparisons may throw at any point; each operation is done completely or not at all.
+    // A comparison may throw at any point. Each operation must then be complete or have no effect.
     for (int allowed = 0; allowed < 60; ++allowed) {
       Throwing::comparisons_left = allowed;
       std::optional<bool> inserted;
@@ -208,7 +208,7 @@ TYPED_TEST(Types, AnAllocatorWithoutMemoryLeavesTheSetAsItWas) {
   EXPECT_EQ(bytes_taken, 0);
 }
 
-/// Compares lengths only.
+/// A comparison of the lengths only.
 struct Shorter {
   bool operator()(const std::string& one, const std::string& other) const { return one.size() < other.size(); }
 };
@@ -219,7 +219,7 @@ TYPED_TEST(Types, AComparisonOfOnesOwn) {
   EXPECT_TRUE(set.insert("abc"));
   EXPECT_FALSE(set.insert("xyz"));
   EXPECT_TRUE(set.insert("ab"));
-  EXPECT_TRUE(set.contains("qq"));  // Shorter is not transparent, so a string is constructed
+  EXPECT_TRUE(set.contains("qq"));  // Shorter is not transparent, so the call constructs a string
   EXPECT_EQ(*set.begin(), "ab");
 }
 
@@ -267,7 +267,8 @@ TEST(HashSet, KeysMayAllHaveTheSameHash) {
   EXPECT_EQ(std::ranges::distance(set), 150);
 }
 
-/// Also for keys with equal hashes that are inserted again as soon as the loop has passed them.
+/// A loop must see no key twice, even if hashes are equal and keys are inserted again as soon as the loop has passed
+/// them.
 template <class Reclamation>
 void put_in_again() {
   split_ordered_set<int, Reclamation, SameHash> set;
@@ -292,7 +293,7 @@ TEST(HashSet, ALoopSeesNoKeyTwiceThatIsPutInAgain) {
   put_in_again<leak>();
 }
 
-/// Counts loads of atomic variables.
+/// Counts the loads of atomic variables.
 struct Counted {
   static inline thread_local std::int64_t loads = 0;
   template <class T>
@@ -302,7 +303,7 @@ struct Counted {
   }
 };
 
-/// The loop is on a removed key at each step and continues from there.
+/// The loop erases each key that it is on and continues from there.
 template <template <class> class Reclamation>
 void clear_by_a_loop() {
   split_ordered_set<int, Reclamation<ShakenPolicy<Counted>>> set;
@@ -345,7 +346,7 @@ TEST(SkipList, HoldsManyKeysInOrder) {
   EXPECT_TRUE(std::ranges::equal(set, right));
 }
 
-/// An iterator is a C++20 input iterator, and a set is a range.
+/// Iterators are C++20 input iterators, and sets are ranges.
 static_assert(std::input_iterator<lazy_list_set<int>::iterator>);
 static_assert(std::ranges::input_range<const skip_list_set<std::string>>);
 static_assert(std::ranges::input_range<split_ordered_set<std::string>>);
@@ -356,12 +357,12 @@ TYPED_TEST(Types, ALoopMayUseTheSetWhereNoLockIsHeld) {
   for (int key = 0; key < 100; ++key) set.insert(key);
   int seen = 0;
   for (const int key : set) {
-    EXPECT_TRUE(set.erase(key));  // also the key that the loop is on
+    EXPECT_TRUE(set.erase(key));  // erases the key that the loop is on
     EXPECT_FALSE(set.contains(key));
     ++seen;
     set.visit(key + 1, [&](const int& next) { EXPECT_TRUE(set.contains(next)); });
   }
-  // With equal hashes the loop may miss some keys: see split_ordered_set.
+  // If hashes are equal, the loop may miss some keys: see split_ordered_set.
   if (TypeParam::is_ordered) EXPECT_EQ(seen, 100);
   else EXPECT_GE(seen, 90);
 }
