@@ -28,9 +28,9 @@ std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
                    std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
 }
 
-/// Replaces a batch by an equal single product if its matrices allow it. One case: the matrices A and the matrices C
-/// are stacked vertically in memory, and all products share one B. The other case: the matrices B and C are adjacent
-/// horizontally, and all products share one A.
+/// Replaces a batch by an equal single product, in two cases. In the first, all products share one B, and the matrices
+/// A and the matrices C are stacked vertically in memory. In the second, all products share one A, and the matrices B
+/// and the matrices C are adjacent horizontally.
 template <class T>
 void join_batch(Problem<T>& problem) {
   // The sizes of matrices in memory have products that fit in 64 bits. If one size is 0, the others are arbitrary.

@@ -42,7 +42,7 @@ struct CallerMatrix {
 /// The transfer that brings a matrix to the GPU in the required layout.
 enum class Transfer : std::uint8_t {
   in_place,                 ///< used where it is on the GPU
-  turned,                   ///< copied into the required order on the GPU, where it already is
+  turned,                   ///< rearranged on the GPU, where it already is
   uploaded,                 ///< uploaded row by row
   uploaded_and_transposed,  ///< uploaded column by column, then transposed on the GPU
   packed                    ///< packed in host memory, then uploaded

@@ -22,10 +22,9 @@ struct PanelPlan {
   std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if a step computes them whole
   std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
-  bool rows_outside =
-      /// If true, the order of steps is all columns for one panel of rows, then the next panel of rows. If false, it is
-      /// the reverse.
-      true;
+  /// If true, the steps visit all columns for one panel of rows before they proceed to the next panel of rows. If
+  /// false, rows and columns change roles.
+  bool rows_outside = true;
   std::uint64_t bytes = 0;
   std::uint64_t working_bytes = 0;  ///< the part of `bytes` that a step needs in addition to its panels
   double seconds = std::numeric_limits<double>::infinity();
@@ -64,7 +63,7 @@ struct PanelBytes {
   }
 };
 
-/// Returns the plan with the given numbers of panels on the GPU, and computes its memory and time.
+/// Returns the plan with the given numbers of panels on the GPU, and computes its memory.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);

@@ -67,9 +67,9 @@ constexpr std::size_t packed_shared_bytes =
 // barrier stops the whole block, so some warps multiply while others add or store. Most registers are assigned to the
 // multiplying warps.
 //
-// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`. It has a type `Job`, which is a
-// PackedProduct or a class derived from it with its own Source. It is constructed from the job and the consumer's part
-// of shared memory, and has
+// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`. Its type `Job` is PackedProduct or a
+// class derived from PackedProduct with another Source. Its constructor takes the job and the consumer's part of shared
+// memory. It has the functions
 //   multiply(stage, number)   multiplies the tiles that Source::order() has brought
 //   add(number, is_last)      processes the sums after the stage is released
 //   finish(place)             stores the tile of C

@@ -8,8 +8,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Uploads the matrices, runs a GPU variant, and copies C back. Takes the variant and the parameters of
-/// Variant::run().
+/// Uploads the matrices, runs a GPU variant, and copies C back. Takes the variant and the parameters of Variant::run().
 template <class T>
 void run_on_gpu(const Problem<T>& given, const OnGpu& there, const Variant& variant, const Execution& execution,
                 std::vector<Phase>& phases);

@@ -8,7 +8,8 @@
 // The library of CUDA 13 or CUDA 12 is opened on first use, so that programs run without it.
 //
 // Limits: a stop request takes effect between the products of a batch. Estimates exclude the GPU memory that the
-// library allocates for itself. Source: https://docs.nvidia.com/cuda/cublas
+// library allocates for itself.
+// Source: https://docs.nvidia.com/cuda/cublas
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

@@ -7,15 +7,15 @@
 // in both directions, except for the first panels and the last block.
 // * k is not divided. A block does not depend on the other blocks and has the same bits as without division.
 // * The order of the blocks is known in advance, so the panel that is evicted is always the one whose next use is
-// farthest away. If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred
-// once, and the other operand once per panel of the first.
+//   farthest away. If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred
+//   once, and the other operand once per panel of the first.
 // * gpu/panel_plan.hpp chooses the sizes of panels: many blocks hide more of the transfers, large blocks transfer less.
 // * In a batch of small products, several products form one step.
 //
 // Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once if A or B fits, otherwise A once and B m
-// / (rows of a panel) times. The slower of computation and transfer determines the time. Limits: the matrices must be
-// in host memory. Twice 128 rows of A and 128 columns of B must fit the GPU's memory. Source: tiling as in any product,
-// one level further out.
+// / (rows of a panel) times. The slower of computation and transfer determines the time.
+// Limits: the matrices must be in host memory. Twice 128 rows of A and 128 columns of B must fit the GPU's memory.
+// Source: tiling as in any product, one level further out.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -2,26 +2,28 @@
 //
 // What changes from `cuda_warp_tiled`:
 // * Copies from global to shared memory bypass the registers (cp.async). They run three portions of k ahead of the
-// arithmetic: three portions are in flight while a fourth is used. A is transposed during the copy, element by element.
+//   arithmetic: three portions are in flight while a fourth is used. A is transposed during the copy, element by
+//   element.
 // * A thread loads its operands for the next k while it multiplies the operands of the current k.
 // * For large products of float on GPUs with a copy engine, A and B are packed tile by tile in the layout of shared
-// memory. One thread of a block issues copies of 32 KiB each. The other threads only load operands and multiply
-// (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
+//   memory. One thread of a block issues copies of 32 KiB each. The other threads only load operands and multiply
+//   (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
 // * Small and narrow products use other tile sizes. A batch of tiny products uses a thread per element. Products with a
 //   single row or column use kernels that read each element of the matrix once and are limited by memory
 //   (gpu/lines.cuh).
 // * If C is too small to occupy the GPU and k is long, blocks of 256 products are summed in parallel, and their sums
-// are stored. Another kernel adds the stored sums in order. The blocks of the canonical result are independent, so its
-// bits do not change.
+//   are stored. Another kernel adds the stored sums in order. The blocks of the canonical result are independent, so
+//   its bits do not change.
 //
 // Barriers: one per portion, after all of the portion's copies have arrived. The barrier also ensures that no thread
 // still reads the previous portion, which the next copies overwrite. With packed operands, two barriers per stage
-// synchronize the copying thread and the multiplying threads. Operations: 2 m n k, with m and n rounded up to a tile.
-// Bytes: as `cuda_warp_tiled`. Packed operands are written and read once more; the sums of split products are written
-// and read once. Large products are limited by arithmetic, products with one row or column by memory. Limits: as
-// `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel. Source: NVIDIA's CUTLASS,
-// multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix
-// multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
+// synchronize the copying thread and the multiplying threads.
+// Operations: 2 m n k, with m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`. Packed operands are written and
+// read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
+// products with one row or column by memory.
+// Limits: as `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel.
+// Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
+// high-performance matrix multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

@@ -4,17 +4,19 @@
 // elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
 // a chain of fma in ascending k. Its sums therefore have the bits of `strict`.
 // * The copy engine fetches tiles of A and B directly from the matrices, by row and column (cuda/tensor_map.hpp).
-// During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
-// sizes rule this out, A and B are packed into the same order.
+//   During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
+//   sizes rule this out, A and B are packed into the same order.
 // * A warp computes 64 x 32 elements, which are 64 sums per thread. The totals over the blocks of 256 of k would need
-// another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared memory.
+//   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
+//   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-// first operands of the next tile between the last products of the current tile. It tests a whole step earlier whether
-// the next tile has arrived.
+//   first operands of the next tile between the last products of the current tile. It tests a whole step earlier
+//   whether the next tile has arrived.
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
-// tensor cores gives the lower bound of the time. Limits: double only; compute capability 9.0, which introduced this
-// instruction. Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; its rounding was measured (docs/decisions/matmul.md).
+// tensor cores gives the lower bound of the time.
+// Limits: double only; compute capability 9.0, which introduced this instruction.
+// Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; its rounding was measured (docs/decisions/matmul.md).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

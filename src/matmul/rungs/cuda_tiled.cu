@@ -7,9 +7,9 @@
 // Barriers: one after both tiles are filled, and one after all threads have read them, before they are overwritten.
 // Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): global memory supplies two elements per
 // 32 multiply-adds, a quarter of a byte per multiply-add. Shared memory supplies two elements per multiply-add, one of
-// which is the same for the whole warp. The loads from shared memory now limit the rate. Limits: as `cuda_naive`. A
-// tile has one thread per element, so a requested block size has no effect. Source: the CUDA C++ Programming Guide,
-// matrix multiplication with shared memory.
+// which is the same for the whole warp. The loads from shared memory now limit the rate.
+// Limits: as `cuda_naive`. A tile has one thread per element, so a requested block size has no effect.
+// Source: the CUDA C++ Programming Guide, matrix multiplication with shared memory.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

@@ -2,23 +2,24 @@
 //
 // What changes from `cuda_register_tiled`:
 // * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k the warp reads 32 elements
-// of A and 64 of B from shared memory. In `cuda_register_tiled`, with 2 x 16 threads, it reads 16 and 128.
+//   of A and 64 of B from shared memory. In `cuda_register_tiled`, with 2 x 16 threads, it reads 16 and 128.
 // * The 8 rows of a thread are two groups of 4 neighbours, and so are its 8 columns (f64: groups of 2). Each load
-// instruction fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. The groups of consecutive threads are
-// contiguous, so 8 threads read 128 contiguous bytes, each bank once.
+//   instruction fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. The groups of consecutive threads are
+//   contiguous, so 8 threads read 128 contiguous bytes, each bank once.
 // * Loads from global memory also fetch 16 bytes if address and stride are multiples of 16 bytes. A is transposed on
-// its way into shared memory, where it is indexed by k.
+//   its way into shared memory, where it is indexed by k.
 // * The next tiles are loaded into registers while the current tiles are used. Shared memory holds two pairs of tiles,
-// so each pair needs one barrier instead of two. Pointers advance as in `cuda_hoisted`. A block checks once whether its
-// tile of C is inside the matrices, and only tiles on the border check their loads.
+//   so each pair needs one barrier instead of two. Pointers advance as in `cuda_hoisted`. A block checks once whether
+//   its tile of C is inside the matrices, and only tiles on the border check their loads.
 // * A thread visits the columns of consecutive rows in alternating directions. Each multiply-add then shares an operand
-// with the previous one, and the operand need not be read from the register file again.
+//   with the previous one, and the operand need not be read from the register file again.
 // * Tiles of C are numbered in strips of eight rows of tiles, so that concurrent tiles share A and B in the L2 cache.
 //
 // Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
 // `cuda_register_tiled`. From shared memory a thread loads the same number of bytes, but a warp loads fewer, because
-// the threads of a row share one transfer. Limits: as `cuda_tiled`. Source: A. Kerr, D. Merrill, J. Demouth, J. Tran,
-// "CUTLASS: fast linear algebra in CUDA C++" (2017).
+// the threads of a row share one transfer.
+// Limits: as `cuda_tiled`.
+// Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

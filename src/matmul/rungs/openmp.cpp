@@ -7,9 +7,10 @@
 // other.
 //
 // Work: m n k multiplications and additions. Bytes: each multiply-add loads an element of B and a sum, and stores the
-// sum, in a cache as long as B fits in one. Each row of C reads all of B. Limits: each thread needs a row of sums in
-// addition to the matrices. Rounds every product and every sum, in the order of k. Source: G. H. Golub, C. F. Van Loan,
-// "Matrix Computations", the "ikj" order, by rows (saxpy).
+// sum, in a cache as long as B fits in one. Each row of C reads all of B.
+// Limits: each thread needs a row of sums in addition to the matrices. Rounds every product and every sum, in the order
+// of k.
+// Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
 #include <algorithm>
 
 #include "core/checked.hpp"

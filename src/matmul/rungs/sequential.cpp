@@ -3,8 +3,9 @@
 // Work: m n k multiplications and additions. Each element of C reads a row of A and a column of B. Consecutive elements
 // of a column are a whole row apart in memory, so each comes from a different cache line. Once B outgrows the caches,
 // each line is evicted before its other elements are used. Each addition waits about four clocks for the previous
-// addition. The rate is therefore one product per four clocks, however wide the vector registers are. Limits: none.
-// Runs on one core. Rounds every product and every sum, in the order of k. Source: the definition.
+// addition. The rate is therefore one product per four clocks, however wide the vector registers are.
+// Limits: none. Runs on one core. Rounds every product and every sum, in the order of k.
+// Source: the definition.
 #include <algorithm>
 
 #include "core/phases.hpp"

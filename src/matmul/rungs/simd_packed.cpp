@@ -3,25 +3,27 @@
 //
 // What changes from `openmp_tiled`: there, each product loads an element of B and a sum, and stores the sum. Here:
 // * A block of 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stays in registers
-// for a chain of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and
-// nothing is stored. The sums are independent, and there are enough of them to hide the latency of the arithmetic
-// units.
+//   for a chain of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and
+//   nothing is stored. The sums are independent, and there are enough of them to hide the latency of the arithmetic
+//   units.
 // * The five loops around this kernel each keep their operands in a level of the memory hierarchy. 256 terms of 12 rows
-// of A stay in the L1 cache and serve a strip of columns of B. Up to 4 KiB of each column of the strip stay in the L2
-// cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB of
-// terms.
+//   of A stay in the L1 cache and serve a strip of columns of B. Up to 4 KiB of each column of the strip stay in the L2
+//   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
+//   of terms.
 // * A is packed into slivers of 12 rows and B into panels of two vectors of columns. The innermost loop reads both
-// sequentially. Packing makes full use of every page and cache line, makes transposed matrices cost the same, and pads
-// the borders with zeros. An operand that is used only once or twice, or that fits the L2 cache, is read in place.
+//   sequentially. Packing makes full use of every page and cache line, makes transposed matrices cost the same, and
+//   pads the borders with zeros. An operand that is used only once or twice, or that fits the L2 cache, is read in
+//   place.
 // * A vector times a matrix is limited by memory bandwidth. Cores do not all read equally fast, so this product is
-// handed out in small pieces (simd/lines.hpp, simd/row.hpp).
+//   handed out in small pieces (simd/lines.hpp, simd/row.hpp).
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
 //
 // Work: m n k fused multiply-adds, at best two vectors per clock. Bytes: A is copied once per 8192 columns of B, and B
-// once per 8192 rows of A. Memory: at most 128 MiB of packed panels, plus a copy of C if beta is not 0. Limits: none.
-// On CPUs without fused instructions (before 2013), every term calls the C library's fma. Source: K. Goto, R. van de
-// Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee, R. van de Geijn, "BLIS: a framework
-// for rapidly instantiating BLAS functionality" (2015).
+// once per 8192 rows of A.
+// Memory: at most 128 MiB of packed panels, plus a copy of C if beta is not 0.
+// Limits: none. On CPUs without fused instructions (before 2013), every term calls the C library's fma.
+// Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee, R. van
+// de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality" (2015).
 #include <omp.h>
 
 #include <algorithm>

@@ -62,8 +62,8 @@ HWY_INLINE void prefetch_result(const Block<T>& block) {
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
 }
 
-/// Computes a block. If `packed`, A is packed. If `in_part`, the last vector of C is partial, and so is the last
-/// vector of an unpadded B.
+/// Computes a block. If `packed`, A is packed. If `in_part`, the last vector of C is partial, and so is the last vector
+/// of an unpadded B.
 template <int rows, int vectors, bool packed, bool in_part, class T>
 HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
   const Tag<T> d;

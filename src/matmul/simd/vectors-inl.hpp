@@ -1,6 +1,6 @@
 // Common definitions of the innermost loops of simd_packed. They are compiled once per instruction set, which is why
-// Highway's toggle guards the file. These loops use only plain data and vectors. Other inline functions, including
-// the standard library's, must not be compiled for instructions that some machines lack.
+// Highway's toggle guards the file. These loops use only plain data and vectors. Other inline functions, including the
+// standard library's, must not be compiled for instructions that some machines lack.
 
 #if defined(GRADUS_MATMUL_SIMD_VECTORS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_MATMUL_SIMD_VECTORS_TOGGLE

@@ -42,14 +42,14 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 /// Returns the number of roundings of 2^-24 that the sums of k products cost, relative to the sum of their magnitudes.
 ///
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, truncates
-/// below 24 bits, adds, and truncates again. b is 4, 8 or 16, depending on the generation. k products therefore lose at
-/// most 1.5 k 2^-23 times the bound of all partial sums (as in kmeans/assign/tensor_limits.hpp). For the 64 products of
-/// a tile, this is 192 2^-24.
+///   below 24 bits, adds, and truncates again. b is 4, 8 or 16, depending on the generation. k products therefore lose
+///   at most 1.5 k 2^-23 times the bound of all partial sums (as in kmeans/assign/tensor_limits.hpp). For the 64
+///   products of a tile, this is 192 2^-24.
 /// * Each addition of a tile's sum rounds once.
 /// * The two products of a high and a low part are at most 2^-10 of the whole, and only the tensor core accumulates
-/// them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
+///   them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
 /// * Two parts omit 2^-23 of each factor, and low times low is 2^-22. Together these cost 8 roundings. The other 8 of
-/// the constant 16 are for the final operations.
+///   the constant 16 are for the final operations.
 inline double sum_roundings(std::int64_t k) {
   const auto depth = static_cast<double>(k);
   return 16 + 3 * std::min(depth, double{tile_depth}) + std::ceil(depth / tile_depth) + std::ceil(depth / 128);
