@@ -29,8 +29,8 @@ class Bins {
   static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// Returns count() + 1 increasing distances. Bin i holds the distances from edge i up to, but not including, edge i +
-  /// 1. Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i times the
+  /// Returns count() + 1 increasing distances. Bin i holds the distances with edge i <= distance < edge i + 1.
+  /// Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i times the
   /// width up to rounding.
   std::span<const double> edges() const { return edges_; }
   /// Returns the edges for display: rounded multiples of the width for uniform bins, and the cutoff as given.
