@@ -147,8 +147,8 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
                const std::vector<double>& origin, const std::stop_token& stop) {
   check_box(box, origin, points.columns());
   Matrix<T> folded = Matrix<T>::copy_of(points);
-  constexpr std::int64_t rows_between_looks =
-      1024;  // rows between polls of the stop request; a coordinate may take microseconds if the box is tiny
+  // The number of rows between polls of the stop request. A coordinate may take microseconds if the box is tiny.
+  constexpr std::int64_t rows_between_looks = 1024;
   if (is_triclinic(box)) {
     const CellFolding<T> cell(box, origin, what);
     for (std::int64_t row = 0; row < points.rows(); ++row) {

@@ -67,8 +67,8 @@ struct Problem {
   bool cross = false;
   bool periodic = false;
   bool triclinic = false;  ///< implies `periodic`
-  std::array<double, dimension_limit>
-      box{};  ///< lengths of the box, or of the box around a triclinic cell, if `periodic`
+  /// Lengths of the box, or of the box around a triclinic cell, if `periodic`.
+  std::array<double, dimension_limit> box{};
   std::array<double, dimension_limit> box_origin{};
   Cell cell;                                     ///< the reduced cell, if `triclinic`
   std::array<double, dimension_limit> lowest{};  ///< minimum over points and others per column; 0 in missing columns

@@ -48,8 +48,8 @@ bool cells_pay(const Shape& shape) {
   constexpr std::int64_t fewest = 1000;
   constexpr double share = 0.3;
   constexpr double periodic_reach = 0.3;
-  const std::int64_t shrinking =
-      shape.triclinic ? 1 : shape.dimensions;  // in a brick, groups shrink only along the first edge
+  // In a brick, groups shrink only along the first edge.
+  const std::int64_t shrinking = shape.triclinic ? 1 : shape.dimensions;
   for (std::int64_t dim = 0; shape.periodic && dim < shrinking; ++dim)
     if (shape.reach > periodic_reach * shape.extent[static_cast<std::size_t>(dim)]) return false;
   return std::max(shape.points, shape.others) >= fewest && share_in_reach(shape) <= share;

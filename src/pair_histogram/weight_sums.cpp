@@ -49,8 +49,8 @@ WeightSums::WeightSums(const WeightSpan& first, const WeightSpan& second, std::i
 
 int WeightSums::most_words(int element_bytes) {
   constexpr std::int64_t most_pairs = std::int64_t{1} << 62;
-  const int of_a_weight =
-      element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;  // bits from the greatest to the least bit of a weight
+  // The number of bits from the greatest to the least bit of a weight.
+  const int of_a_weight = element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;
   return words_for(bits_of_sum(2 * of_a_weight, most_pairs));
 }
 

@@ -62,8 +62,8 @@ std::int64_t half_l2() {
 
 /// Returns the width of the widest strip in columns. `terms` elements of each column must fit half of the L2 cache.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  constexpr std::int64_t few_terms =
-      512;  // in bytes; with fewer terms, the sums of a wider strip would outgrow the strip's part of B
+  // A number of bytes. With fewer, the sums of a wider strip would outgrow the strip's part of B.
+  constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
 }

@@ -57,8 +57,8 @@ bool is_bound_for_gpu(const Execution& execution) {
 
 /// Returns the number of threads to use, and chooses it if the caller did not. The counts do not depend on the number.
 int chosen_threads(std::int64_t points, std::int64_t others, const Execution& execution) {
-  constexpr double nanoseconds_a_pair =
-      0.7;  // time per visited pair; the time per pair is less if many pairs are skipped
+  // The time per visited pair. The time per pair is less if many pairs are skipped.
+  constexpr double nanoseconds_a_pair = 0.7;
   const bool chooses =
       execution.threads == 0 &&
       (execution.variant.empty() ||

@@ -247,8 +247,8 @@ void TextFrames::sort_by_id(std::vector<std::int64_t>& ids, std::vector<double>&
 
 std::vector<double> TextFrames::positions(std::int64_t count, const Columns& columns, AtomLabels& labels) {
   static constexpr std::array<const char*, trajectory_axes> names = {"x", "y", "z"};
-  constexpr std::int64_t believed =
-      1 << 20;  // for a stream of unknown length, memory for at most this many atoms is allocated in advance
+  // For a stream of unknown length, memory for at most this many atoms is allocated in advance.
+  constexpr std::int64_t believed = 1 << 20;
   std::vector<double> coordinates;
   coordinates.reserve(
       static_cast<std::size_t>(trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));

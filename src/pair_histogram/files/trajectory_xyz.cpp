@@ -74,8 +74,8 @@ class XyzFrames : public TextFrames {
 
  private:
   Frame read_frame(FrameParts parts) override {
-    constexpr std::int64_t least_bytes =
-        6;  // "0 0 0" and the line end, which are all that a line needs if Properties names nothing else
+    // "0 0 0" and the line end, which are all that a line needs if Properties names nothing else.
+    constexpr std::int64_t least_bytes = 6;
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");
     Frame frame;

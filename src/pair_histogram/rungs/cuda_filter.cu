@@ -241,8 +241,8 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
 // Returns true if the pair counts: both points must exist, and in a pair within one group the second must be the later.
 template <class T>
 __device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
-  const bool exist =
-      (first < job.pairs.first.count) & (second < job.pairs.second.count);  // & instead of && avoids branches
+  // & instead of && avoids branches.
+  const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);
   return exist & (job.pairs.cross | (first / group_points != second / group_points) | (second > first));
 }
 
@@ -629,8 +629,8 @@ class FilteredCount {
   void set_up_counters(const FilterPlan& plan) {
     counting_ = !plan.joint ? Counting::by_cell : plan.cells <= most_joint_cells ? Counting::joint : Counting::single;
     job_.cells = static_cast<int>(plan.cells);
-    job_.slots =
-        static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);  // the last slot is for doubtful pairs
+    // The last slot is for doubtful pairs.
+    job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);
     job_.copies = histogram_copies(job_.slots, false);
     const std::int64_t counters =
         counting_ == Counting::joint ? plan.cells * table_stride : std::int64_t{job_.slots} * job_.copies;
@@ -764,8 +764,8 @@ class FilteredCount {
   int threads_;
   Counting counting_ = Counting::joint;
   bool clamped_ = true;
-  std::uint64_t shared_bytes_ =
-      std::numeric_limits<std::uint64_t>::max();  ///< exceeds every limit until the layout is known
+  /// Exceeds every limit until the layout is known.
+  std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();
   FilterJob<T> job_;
 };
 

@@ -35,8 +35,8 @@ __global__ void count_tiled(PairJob<T> job) {
   T* const z = y + blockDim.x;
   const FirstPoint<T, weighted> first(job);
   const std::int64_t own_begin = job.first_partner(first.number);
-  const std::int64_t block_begin =
-      job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);  // the first partner of the block's first point
+  // The first partner of the block's first point.
+  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);
   for (std::int64_t begin = block_begin; begin < job.end; begin += blockDim.x) {
     const int count = static_cast<int>(min(job.end - begin, std::int64_t{blockDim.x}));
     const int mine = static_cast<int>(threadIdx.x);

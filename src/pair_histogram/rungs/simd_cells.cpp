@@ -210,18 +210,18 @@ namespace {
 constexpr std::int64_t group_points = 8;
 constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
-constexpr std::int64_t points_to_a_call = std::int64_t{1}
-                                          << 24;  // the counters do not overflow within a call of this many points
-constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1}
-                                                   << 19;  // lower, because sums of several words take longer
+// The most second points per call of a kernel. With this number the counters do not overflow within a call.
+constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;
+// With weights the limit is lower, because sums of several words take longer.
+constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;
 // With at least this many cells across a brick, an image's coordinates do not wrap within a cell or near the group.
 constexpr std::int64_t fewest_across_a_brick = 4;
 constexpr int sort_threads = 8;  // each sorting thread has one counter per cell
 constexpr double widest = 1.0;   // greatest column width, relative to the reach
 constexpr double narrowest = 0.25;
 constexpr double extent_limit = 0.5;  // greatest extent of a group, relative to the reach
-constexpr double longest_local =
-    1.3;  // greatest coordinate in a list, relative to the reach: extent_limit / 2, the reach, and slack
+// The greatest coordinate in a list, relative to the reach: extent_limit / 2, the reach, and slack.
+constexpr double longest_local = 1.3;
 
 // An axis of the grid. It has 2^span_bits integer steps and is divided into equal cells.
 struct Axis {

@@ -102,11 +102,11 @@ struct TreeView {
   std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
   std::uint32_t unsettled;          // stand-in slot number for a pair of boxes that is not settled
   std::uint64_t* counts[3];         // settled pairs of two nodes, of two leaves, and of a point and a leaf
-  std::uint32_t
-      copy[filter_block];   // offset of each lane's copy of `counts`; lanes have copies because equal slots are common
-  const float* below_edge;  // by slot: a squared distance below this is certainly before the slot
-  const float* past_edge;   // by slot: a squared distance of at least this is certainly not before the slot
-  std::uint64_t* at_edge;   // by slot: number of leaf pairs that are divided only by the slot's lower edge
+  // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
+  std::uint32_t copy[filter_block];
+  const float* below_edge;    // by slot: a squared distance below this is certainly before the slot
+  const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
+  std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
   std::uint32_t* after_edge;  // by slot and lane: how many point pairs of these leaf pairs are not before the edge
   std::int32_t* nodes;        // the nodes with which the current node is not settled
   std::int64_t node_count;
@@ -399,12 +399,12 @@ HWY_EXPORT(count_point);
 
 namespace {
 
-constexpr double node_margin =
-    4;  // times the filter's error, to cover the rounding of centres, extents, sums and roots
+// The margin in units of the filter's error. It covers the rounding of centres, extents, sums and roots.
+constexpr double node_margin = 4;
 
 constexpr std::int64_t counts_to_copy = 1024;
-constexpr std::int64_t most_leaf_pairs = std::int64_t{1}
-                                         << 27;  // each leaf pair adds at most leaf_points to a 32-bit lane
+// Each leaf pair adds at most leaf_points to a 32-bit lane.
+constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;
 
 struct TreePoint {
   float coordinates[dimension_limit];
@@ -694,8 +694,8 @@ class TreeCounter {
       const std::uint64_t pairs = std::exchange(after_edge_[at], 0);
       const auto slot = static_cast<std::int64_t>(at) / filter_block + tree_.first_slot;
       counters_.add(slot, pairs);
-      counters_.add(slot - 1, std::uint64_t{0} -
-                                  pairs);  // subtracts modulo 2^64; the count is correct after finish() adds the totals
+      // Subtracts modulo 2^64. The count is correct after finish() adds the totals.
+      counters_.add(slot - 1, std::uint64_t{0} - pairs);
     }
     leaf_pairs_ = 0;
   }

@@ -110,8 +110,8 @@ HWY_EXPORT(count_tiles);
 
 namespace {
 
-constexpr std::int64_t tile_points =
-    2048;  // number of points in a tile; its coordinates and the counters fit in the L1 cache
+// The number of points in a tile. The coordinates of a tile and the counters fit in the L1 cache.
+constexpr std::int64_t tile_points = 2048;
 
 }  // namespace
 
