@@ -1,4 +1,4 @@
-// Moves the points of an unwrapped trajectory back into their periodic box.
+// Moves the points of an unwrapped trajectory back into the trajectory's periodic box.
 #pragma once
 
 #include <stop_token>

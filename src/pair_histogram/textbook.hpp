@@ -20,8 +20,7 @@ inline std::int64_t slot_of(const Bins& bins, double squared) {
   return std::upper_bound(edges.begin(), edges.end(), distance) - edges.begin();
 }
 
-/// Returns the number of the first second point that `row` is paired with. It is the point after `row` or, with others,
-/// the first of the others.
+/// Returns the row of the first partner of point `row`. It is the next row or, with others, row 0 of the others.
 template <class T>
 std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;

@@ -14,7 +14,7 @@ namespace room = matmul_detail;
 
 namespace {
 
-/// Returns the request, with the GPU that holds the matrices as the device to run on.
+/// Returns the request. If a GPU holds the matrices, the request is set to run on that GPU.
 Execution check(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);

@@ -52,7 +52,7 @@ template <class T>
 Transfer transfer_of(const CallerMatrix<T>& given) {
   if (given.there) return given.has_rows() ? Transfer::in_place : Transfer::turned;
   if (given.lines()) return Transfer::uploaded;
-  // Results are transferred in the opposite direction. A copy in host memory keeps that simple.
+  // A result is transferred from the GPU to the caller. A copy in host memory keeps this transfer simple.
   return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 

@@ -28,7 +28,6 @@ struct PackedTile {
 // values of k are stored together.
 //
 // Launch shape: one block per tile.
-// Launch shape: one block per tile.
 template <class T, class Order, bool along_k>
 __global__ void __launch_bounds__(packing_threads)
     pack_plain(Operand<const T> matrices, Panels panels, T beyond, T* packed) {

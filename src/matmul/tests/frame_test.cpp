@@ -244,8 +244,8 @@ TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
 TEST(Matmul, MatricesOfABatchMayOverlap) {
   const Matrix<float> a = random_matrix<float>(9, 20, 1);
   const Matrix<float> b = random_matrix<float>(20, 6, 2);
-  // Each matrix of the first batch begins one row below the previous matrix, each matrix of the second one column to
-  // its right.
+  // In the first batch, each matrix begins one row below the previous matrix. In the second batch, each matrix begins
+  // one column to the right of the previous matrix.
   const MatmulView<const float> below = MatmulView<const float>(a.data(), 5, 20, 20, 1).batch(4, 20);
   const MatmulView<const float> beside = MatmulView<const float>(b.data(), 20, 3, 6, 1).batch(4, 1);
   const Matrix<float> of_below = matmul(below, b).product;

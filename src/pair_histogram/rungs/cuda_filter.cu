@@ -238,7 +238,7 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
   return (fixed >> job.fraction_bits) - job.ahead;
 }
 
-// Returns true if the pair counts: both points must exist, and in a pair within one group the second must be the later.
+// Returns true if the pair counts: both points must exist, and within one group the second must be the later one.
 template <class T>
 __device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
   // & instead of && avoids branches.

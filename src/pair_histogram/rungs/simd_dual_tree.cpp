@@ -15,7 +15,7 @@
 //   (FilterPlan::error), which also covers the rounding of the boxes. In a periodic box the test uses the difference to
 //   the nearest image and caps separations at half of the box. This is valid because the separation changes no faster
 //   than the difference.
-// * A node of 256 points collects the nodes with which it is not settled as a whole. Each of its 16 leaves then tests
+// * A node of 256 points collects the nodes that are not settled with it as a whole. Each of its 16 leaves then tests
 //   the leaves of these nodes, 32 nodes at a time, so that they stay in the cache.
 // * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates the least and greatest
 //   distance of two leaves, so each pair of points is on one side of the edge or the other. Two comparisons of the
@@ -63,8 +63,8 @@ struct BoxColumns {
   const float* half[dimension_limit];
 };
 
-// Leaves with which a leaf is not settled as a whole. They are divided either by one edge, which is stored with the
-// leaf, or by several edges.
+// The leaves that are not settled with the current leaf. If a single edge divides a leaf's pairs, the edge is stored
+// with the leaf. Leaves that several edges divide are stored separately.
 struct PackedLeaves {
   static constexpr std::int64_t room = packed_leaves + 2 * filter_block;
   alignas(64) std::int32_t divided[room];
@@ -72,7 +72,7 @@ struct PackedLeaves {
   alignas(64) float middle[dimension_limit][room];
   alignas(64) float half[dimension_limit][room];
   alignas(64) std::int32_t numbers[room];
-  alignas(64) std::int32_t unsettled[room];  // those leaves of `numbers` with which a point is not settled either
+  alignas(64) std::int32_t unsettled[room];  // those leaves of `numbers` that are not settled with a point either
   std::int64_t divided_count;
   std::int64_t count;
 };
@@ -108,7 +108,7 @@ struct TreeView {
   const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
   std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
   std::uint32_t* after_edge;  // by slot and lane: how many point pairs of these leaf pairs are not before the edge
-  std::int32_t* nodes;        // the nodes with which the current node is not settled
+  std::int32_t* nodes;        // the nodes that are not settled with the current node
   std::int64_t node_count;
   PackedLeaves* packed;
 };
@@ -138,7 +138,7 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   return box;
 }
 
-// The boxes with which a first box is not settled, and the slots of their greatest distances from the first box.
+// The boxes that are not settled with a first box, and the slots of their greatest distances from the first box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
   hn::Mask<Integers> divided;  // those open boxes that a single edge divides: the lower edge of their slot in `slots`
@@ -269,7 +269,7 @@ HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64
   if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
 }
 
-// Counts the pairs of a point with the leaves with which it is not settled.
+// Counts the pairs of a point with the leaves that are not settled with the point.
 template <int D, bool periodic, int joint>
 HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
   count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
@@ -303,7 +303,7 @@ HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int6
   }
 }
 
-// Packs the leaves of some nodes: the leaves with which the current leaf is not settled.
+// Packs those leaves of some nodes that are not settled with the current leaf.
 template <int D, bool periodic>
 HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf, cpu::Range numbers) {
   const Floats f;

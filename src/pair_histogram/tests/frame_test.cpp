@@ -93,7 +93,8 @@ TEST(Bins, NiceWidthsGiveNiceEdges) {
   const room::Bins bins(PairHistogramBins{.bin_width = 500, .bins = 80, .edges = {}, .cutoff = 0});
   for (std::size_t bin = 0; bin <= 80; ++bin) {
     EXPECT_EQ(bins.edges()[bin], 500.0 * static_cast<double>(bin));
-    // The two may differ: the square root of a double just below the square may round up to the edge.
+    // A threshold may be below the square of its edge, because the square root of a double just below the square may
+    // round up to the edge.
     EXPECT_LE(bins.thresholds()[bin], 250000.0 * static_cast<double>(bin * bin));
   }
 }
@@ -681,7 +682,7 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   for (double& weight : weights) weight = -weight;
   options.other_weights = {};
   options.others = {};
-  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // with half as many products
+  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // this sum has half as many products
 }
 
 TEST(WeightedSums, TheirWordsAreInTheEstimate) {

@@ -76,7 +76,7 @@ class TrajectoriesOfMdanalysis(Case):
                 frames = [(number, reader[number].positions.astype(np.float64), self.cell(reader)) for number in numbers]
             except Exception as error:  # MDAnalysis cannot read the file either
                 return "unread", "%s: %s" % (type(error).__name__, str(error)[:60])
-        scale = 0.1 if ending == ".gro" else 1.0  # .gro files have nm, MDAnalysis has angstrom
+        scale = 0.1 if ending == ".gro" else 1.0  # lengths are in nm in .gro files and in angstrom in MDAnalysis
         for number, positions, vectors in frames:
             positions = positions[:ATOMS] * scale
             reach = max(np.ptp(positions, axis=0).max(), 1e-3) if len(positions) else 1.0
