@@ -1,7 +1,7 @@
 // openblas: OpenBLAS, the library that Debian and NumPy use for products. A baseline for comparison, never chosen.
 //
-// What changes from `simd_packed`: the kernels are OpenBLAS's, written in assembly for each CPU, and so are the
-// threads. The order of the sums, and with it the bits of the result, depends on the CPU and on the number of threads.
+// What changes from `simd_packed`: the kernels and the threads are OpenBLAS's. The kernels are written in assembly for
+// each CPU. The order of the sums, and with it the bits of the result, depends on the CPU and on the number of threads.
 //
 // The library is opened on first use, so that programs run without it. It is libopenblas.so.0, or the file named by the
 // environment variable GRADUS_OPENBLAS (for example, the one inside a NumPy package).

@@ -1,4 +1,5 @@
 // simd_cells: sorts points into columns of cells, so that small groups of points visit only the points near them.
+//
 // The idea. If the bins reach only a small part of the way across the points, nearly all pairs of brute force are out
 // of reach. Sorting points into cells finds the points near a place without visiting the others, as the cell lists of
 // molecular dynamics do.
