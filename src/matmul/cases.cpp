@@ -61,7 +61,7 @@ void add_sizes(const Add& add) {
                                        {1, 300, 600}, {300, 1, 600}, {131, 7, 40}, {7, 261, 40}};
   for (const auto& [m, n, k] : sizes)
     add(size_name(m, n, k), [=, m = m, n = n, k = k](auto seed) { return product(m, n, k, seed); });
-  // These are large enough for several threads.
+  // These products are large enough for several threads.
   add("wide_50x900x520", [](auto seed) { return product(50, 900, 520, seed); });
   add("square_230", [](auto seed) { return product(230, 230, 230, seed); });
   add("tall_900x40x300", [](auto seed) { return product(900, 40, 300, seed); });
@@ -158,7 +158,7 @@ void add_scalars(const Add& add) {
 }
 
 void add_values(const Add& add) {
-  // 1024.5 has one bit more than TF32 and BF16 hold.
+  // 1024.5 has one bit more than TF32 and BF16 can hold.
   add("needs_all_bits", [](auto seed) {
     return with_special(product(3, 4, 5, seed), [](const Place& place, double, const Limits&) {
       return place.operand == 'A' ? (place.column == 0 ? 1024.5 : 0) : (place.row == 0 ? 1.0 : 0.0);
@@ -189,7 +189,7 @@ void add_values(const Add& add) {
       return place.operand == 'A' ? std::ldexp(element, 8) * limits.least : element;
     });
   });
-  // Products below the smallest positive number whose sums are not.
+  // The products are below the smallest positive number, but their sums are not.
   add("below_the_least", [](auto seed) {
     return with_special(product(18, 35, 600, seed), [](const Place&, double element, const Limits& limits) {
       return element * std::sqrt(limits.least) * 1.5;

@@ -21,8 +21,8 @@ enum class Layout : std::uint8_t {
   columns,      ///< column-major, as in Fortran
   padded_columns,
   apart,      ///< padding between all elements
-  backwards,  ///< negative strides; for operands that are read
-  repeated    ///< one matrix for the whole batch; for operands that are read
+  backwards,  ///< negative strides; only for operands that are read
+  repeated    ///< one matrix for the whole batch; only for operands that are read
 };
 
 /// Position (row, column) of an element of an operand. `index` is unique among all elements of the batch.
@@ -58,12 +58,12 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Returns a description of the error if `value` violates the contract of a row, otherwise "".
+/// Returns "" if `value` satisfies the contract of a row, otherwise a description of the error.
 template <class T>
 std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
                   MatmulAccuracy accuracy);
 
-/// A batch of matrices in separate memory with the given layout.
+/// A batch of matrices with the given layout, in separate memory.
 template <class T>
 class LaidOut {
  public:
@@ -86,7 +86,8 @@ class LaidOut {
   std::vector<T> elements_;
 };
 
-/// A case in type T with the oracle's answer, which is computed once, on first use, for all variants and thread counts.
+/// A test case in type T and the oracle's answer. The answer is computed once, on first use, for all variants and
+/// thread counts.
 template <class T>
 class PreparedCase {
  public:
@@ -95,9 +96,9 @@ class PreparedCase {
   Shape shape() const { return problem_.shape(); }
   const Truth<T>& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares. Returns "" if the result is correct.
+  /// Runs `variant` on the case and compares C with the oracle's. Returns "" if C is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
-  /// Describes errors in C or in its padding after a run of the variant. Returns "" if there are none.
+  /// Returns a description of the errors in C or in its padding after a run of the variant, or "" if there are none.
   std::string fault_in(const LaidOut<T>& c, const Variant& variant) const;
 
   const LaidOut<T>& a() const { return a_; }
@@ -114,7 +115,7 @@ class PreparedCase {
   mutable std::optional<Truth<T>> truth_;
 };
 
-/// The types that loops over table and cases need from this problem.
+/// The types that code for all problems (the variant table and the case loops) needs from this problem.
 struct Trial : Room {
   using Variant = matmul_detail::Variant;
   using Case = matmul_detail::Case;

@@ -1,4 +1,4 @@
-// A and B in the type and memory from which products read them.
+// A and B in the type and memory in which products read them.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_
   }
 }
 
-/// A or B as the products read it: the caller's matrix, or a copy of the caller's floats in double.
+/// A or B as products read it: the caller's matrix, or a copy of the caller's floats in double.
 template <class T, class From>
 class Input {
   static constexpr bool is_copied = !std::is_same_v<T, From>;
@@ -38,7 +38,7 @@ class Input {
   }
 
   MatmulView<const From> given() const { return given_; }
-  /// Returns the view. Its address is null until copy() has been called, if a copy is needed.
+  /// Returns the view. If a copy is needed, the view's address is null until copy() has been called.
   MatmulView<const T> view() const {
     if constexpr (is_copied)
       return MatmulView<const T>(copy_.data(), given_.rows(), given_.columns(), given_.columns(), 1)

@@ -13,10 +13,10 @@ template <class T>
 class ErrorSample {
  public:
   ErrorSample() = default;
-  /// Saves what the comparison needs of C before C is written.
+  /// Saves the elements of C that the comparison needs before the product overwrites them.
   explicit ErrorSample(const Problem<T>& problem);
   static std::uint64_t bytes(const Problem<T>& problem);
-  /// Compares C after the product. Throws InterruptedError after a stop request.
+  /// Compares C with the exact result, after the product. Throws InterruptedError after a stop request.
   MatmulError measure(const Problem<T>& problem, int threads, const std::stop_token& stop) const;
 
  private:

@@ -1,4 +1,5 @@
-// Straightforward computation of the canonical and of the exact result. Never a rung, never timed as a baseline.
+// A straightforward computation of the canonical result and of the exact result. It is never a rung and never timed as
+// a baseline.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@ namespace gradus::matmul_detail {
 
 __extension__ using Float128 = __float128;
 
-/// A type in which products of two T are exact, and sums nearly so.
+/// A type in which the product of two numbers of type T is exact and sums are nearly exact.
 template <class T>
 struct ExactOf {
   using Type = double;
@@ -21,7 +22,7 @@ struct ExactOf<double> {
 template <class T>
 using Exact = typename ExactOf<T>::Type;
 
-/// The correct values of every element of C, in row-major order, one matrix after another.
+/// The correct values of all elements of C, in row-major order, one matrix after another.
 template <class T>
 struct Truth {
   std::vector<T> strict;
@@ -36,12 +37,12 @@ struct Element {
   Exact<T> magnitude;
 };
 
-/// Returns the correct values of one element of C, whose old value is `before`. Also valid if k = 0 or alpha = 0. The
-/// result is undefined after a stop request.
+/// Returns the correct values of one element of C. `before` is its old value. k may be 0 and alpha may be 0. After a
+/// stop request the result is undefined.
 template <class T>
 Element<T> true_element(const Problem<T>& problem, std::int64_t batch, std::int64_t row, std::int64_t column, T before);
 
-/// Returns the correct values for a problem whose C still has its old elements.
+/// Returns the correct values for a problem in which C still has its old elements.
 template <class T>
 Truth<T> oracle(const Problem<T>& problem);
 

@@ -20,7 +20,7 @@ class Job;
 
 namespace gradus::matmul_detail {
 
-/// Terms in one chain of the canonical result.
+/// The number of terms in one chain of the canonical result.
 inline constexpr std::int64_t block_depth = 256;
 
 /// The sizes that determine the choice of a variant and the estimates of work and memory.
@@ -30,11 +30,12 @@ struct Shape {
   std::int64_t n = 0;
   std::int64_t k = 0;
   int element_bytes = 4;
-  MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< requested
-  bool totals = false;      ///< partial sums need separate memory: C is still read, or contiguous along neither axis
-  core::Memory bring = {};  ///< memory that a GPU job needs to bring the matrices into the layout that variants expect
+  MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< the accuracy that the caller requested
+  /// True if partial sums need separate memory, because C is still read or is contiguous along neither axis.
+  bool totals = false;
+  core::Memory bring = {};  ///< memory that a GPU job needs to bring the matrices into the layout of variants
 
-  /// Number of fused multiply-adds.
+  /// Returns the number of fused multiply-adds.
   double operations() const {
     return static_cast<double>(batches) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
@@ -69,9 +70,9 @@ struct Problem {
   Operand<T> c;        ///< m x n
   T alpha = 1;
   T beta = 0;
-  /// The job on whose GPU all three matrices reside, for a variant that accepts GPU memory (Variant::device_input).
-  /// Rows are then contiguous (column_stride 1) and do not overlap (row_stride >= row length).
-  /// Null for other variants, whose matrices are in host memory.
+  /// The job on whose GPU all three matrices reside, or null if they are in host memory. A variant accepts such
+  /// matrices if it has Variant::device_input. Their rows are contiguous (column_stride 1) and do not overlap
+  /// (row_stride >= row length).
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
@@ -91,7 +92,7 @@ struct Problem {
     one.c = c.at(batch);
     return one;
   }
-  /// Returns the transposed problem, (A B)' = B' A', which has the same products and sums.
+  /// Returns the transposed problem, (A B)' = B' A', which adds the same products in the same order.
   Problem transposed() const {
     Problem other = *this;
     std::swap(other.m, other.n);
@@ -122,10 +123,10 @@ Problem<T> problem_of(MatmulView<const T> a, MatmulView<const T> b, MatmulView<T
   return problem;
 }
 
-/// The empty result: variants write into Problem::c.
+/// The empty result of a run: variants write into Problem::c.
 struct Done {};
 
-/// Returns the final element of C from `total`, the sum of its products, and `before`, its old value.
+/// Returns the final element of C. `total` is the sum of its products, and `before` is its old value.
 template <class T>
 GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   const T product = alpha * total;
@@ -142,11 +143,11 @@ GRADUS_HOST_DEVICE T scaled(T beta, T before) {
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
-/// Half the distance from 1 to the next T.
+/// The unit roundoff: half the distance from 1 to the next T.
 template <class T>
 constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
 
-/// The unit roundoff rounded up to two digits, for tables.
+/// The unit roundoff, rounded up to two digits, as tables show it.
 template <class T>
 constexpr double rounded_unit = sizeof(T) == sizeof(float) ? 6e-8 : 1.2e-16;
 
@@ -156,7 +157,7 @@ inline double error_of(double roundings, double unit) {
   return g < 1 ? g / (1 - g) : std::numeric_limits<double>::infinity();
 }
 
-/// Returns the error bound of a sum of k products in any order, with every product and every addition rounded.
+/// Returns the error bound of a sum of k products in any order if every product and every addition is rounded.
 template <class T>
 double textbook_bound(std::int64_t depth) {
   return error_of(static_cast<double>(depth) + 2, unit_roundoff<T>);
@@ -171,7 +172,7 @@ struct Room {
   using Problem = matmul_detail::Problem<T>;
   template <class>
   using Result = Done;
-  /// Facts that a row states in addition to the common ones.
+  /// The facts of this problem that a row states in addition to the common ones.
   struct RowFacts {
     MatmulAccuracy accuracy = MatmulAccuracy::strict;
   };

@@ -19,7 +19,7 @@ struct Block {
 };
 
 /// Calls multiply(a, b, c, block) for blocks of at most `rows` x `columns` elements until all of C is covered, one
-/// matrix of the batch after another. Between calls it reports progress and responds to a stop request. With a large k
+/// matrix of the batch after another. Between calls it reports progress and responds to a stop request. If k is large,
 /// even one element may take too long, so multiply() itself may return early after a stop request.
 template <class T, class Multiply>
 void for_blocks(const Problem<T>& problem, const Execution& execution, std::int64_t rows, std::int64_t columns,
@@ -42,8 +42,8 @@ void for_blocks(const Problem<T>& problem, const Execution& execution, std::int6
   honour_stop(problem.m);
 }
 
-/// Calls add(first, end) for consecutive ranges of k, short enough for a timely stop. Returns early after a stop
-/// request.
+/// Calls add(first, end) for consecutive ranges of k that are short enough for a timely stop. Returns early after a
+/// stop request.
 template <class T, class Add>
 void for_depths(const Problem<T>& problem, std::int64_t operations, const Add& add) {
   const std::int64_t stretch = core::chunk_length(problem.k, operations);

@@ -1,11 +1,11 @@
-// Number of threads of a product.
+// The number of threads for a product.
 #pragma once
 
 #include "matmul/problem.hpp"
 
 namespace gradus::matmul_detail {
 
-/// Returns the number of threads whose work takes longer than waking them.
+/// Returns the largest number of threads for which the work takes longer than waking the threads.
 int worth_threads(const Shape& shape, const Variant& variant, const Execution& execution);
 
 }  // namespace gradus::matmul_detail

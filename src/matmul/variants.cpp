@@ -53,7 +53,8 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 
 namespace {
 
-/// Returns true if C has enough tiles for the multiprocessors. Packing then pays however small k is.
+/// Returns true if C has enough tiles to occupy the multiprocessors. Packing for cuda_tensor_f64 then pays however
+/// small k is.
 bool tensor_f64_pays(const Shape& shape) {
   constexpr double enough = 40;
   constexpr std::int64_t half_filled = panel_lines / 2;
@@ -62,12 +63,12 @@ bool tensor_f64_pays(const Shape& shape) {
   return tiles >= enough && std::min(shape.m, shape.n) >= half_filled;
 }
 
-/// Returns true if the tensor cores save more time than splitting and packing cost.
+/// Returns true if the tensor cores save more time than splitting into FP16 and packing cost.
 bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
 /// Returns true if a GPU finishes before the CPU, including start-up and transfers.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
-  // Rates of simd_packed per core, of an H200, and of its link.
+  // Rates of simd_packed per core, of an H200, and of the link between the two.
   const double of_a_core = shape.element_bytes == sizeof(float) ? 5e10 : 2.5e10;
   constexpr double of_gpu = 2e13;
   constexpr double bytes_per_second = 2e10;

@@ -1,4 +1,4 @@
-// Checks of views with strides in both directions.
+// Checks views that have strides in both directions.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void check_input(MatmulView<T> view, const char* what) {
   const auto element_bytes = static_cast<std::int64_t>(sizeof(T));
   if (view.batches() < 0) throw UsageError(about(what) + "a batch of " + std::to_string(view.batches()) + " matrices");
   if (!has_elements(view)) {
-    // Checks sizes and place only. Without matrices there are no rows, whatever the view says.
+    // Checks sizes and place only. If there are no matrices, there are no rows either, whatever the view says.
     const std::int64_t rows = view.batches() == 0 ? std::min<std::int64_t>(view.rows(), 0) : view.rows();
     return detail::check_view({view.data(), rows, view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)},
                               what);
@@ -63,8 +63,8 @@ void check_input(MatmulView<T> view, const char* what) {
   execution::check_size({view.batches(), view.rows(), view.columns(), element_bytes}, what);
 }
 
-/// Throws UsageError if the view is malformed, is not `batches` of m x n elements, or has elements that share memory.
-/// In ascending order of strides, each stride must exceed the extent of the previous directions.
+/// Throws UsageError if the view is malformed, does not consist of `batches` matrices of m x n elements, or has
+/// elements that share memory. Each stride must exceed the extent of the directions with smaller strides.
 template <class T>
 void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::int64_t n) {
   check_input(c, "C");
@@ -84,7 +84,7 @@ void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::in
   }
 }
 
-/// Returns a view for execution::overlap(): contiguous rows, or everything from the first to the last element.
+/// Returns a view that execution::overlap() accepts: contiguous rows, or everything from the first to the last element.
 template <class T>
 detail::ViewFacts facts_of(MatmulView<T> view) {
   const auto lines = [&](std::int64_t rows, std::int64_t columns, std::int64_t stride) {

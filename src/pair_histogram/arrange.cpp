@@ -27,10 +27,10 @@ Directions directions_of(std::string_view text) {
   return named;
 }
 
-/// The box, restricted to the columns that count.
+/// The part of the box in the columns that count.
 struct Region {
   std::vector<std::size_t> columns;  ///< columns of the caller's points that count
-  bool is_padded = false;            ///< a cell of two vectors gets a third column of zeros
+  bool is_padded = false;            ///< true if a cell of two vectors gets a third column of zeros
   std::vector<double> box;           ///< one length per column, or the nine numbers of a cell
   std::vector<double> origin;
   Directions periodic{};
@@ -43,8 +43,9 @@ struct Region {
   }
 };
 
-/// Returns as many cell vectors as columns count, spanning these columns: first the vectors that repeat, then open
-/// ones. Throws UsageError if a repeating vector is neither within the columns nor perpendicular to them.
+/// Returns one cell vector for each column that counts. Together the vectors span these columns. Vectors that repeat
+/// come first, then open vectors. Throws UsageError if a repeating vector is neither within the columns nor
+/// perpendicular to them.
 std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Directions& counts,
                                         const Directions& repeats) {
   const auto reaches = [&](std::size_t vector, bool counted) {
@@ -64,11 +65,12 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   if (within.size() > wanted)
     throw UsageError(about("dimensions") + std::to_string(within.size()) +
                      " vectors of the cell are within them; at most " + std::to_string(wanted) + " can be");
-  // Open vectors within the columns come first, in the columns' order. Their values do not matter.
+  // First adds open vectors within the columns, in the columns' order, then other open vectors. Their values do not
+  // matter.
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
-  // Only a degenerate cell gets here; check_box() rejects it later.
+  // Only a degenerate cell still lacks vectors; check_box() rejects it later.
   for (std::size_t vector = 0; within.size() < wanted; ++vector)
     if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
   return within;
@@ -129,7 +131,8 @@ Region region_of(const PairHistogramOptions& options, std::size_t columns) {
   return region;
 }
 
-/// Returns the last edge of the bins, or an upper limit. For invalid bins, which are rejected later, any number.
+/// Returns the last edge of the bins or an upper limit of it. The result is arbitrary for invalid bins, which are
+/// rejected later.
 double reach_of(const PairHistogramBins& bins) {
   const double last = bins.edges.empty() ? bins.bin_width * static_cast<double>(bins.bins) : bins.edges.back();
   const double reach = bins.cutoff > 0 ? std::min(bins.cutoff, last) : last;
@@ -147,7 +150,7 @@ double dot(const Vector& left, const Vector& right) {
   return left[0] * right[0] + left[1] * right[1] + left[2] * right[2];
 }
 
-/// Returns the vector times the smallest power of two that makes it at least `length` long. Keeps zero vectors.
+/// Returns the vector times the smallest power of two that makes it at least `length` long. A zero vector stays zero.
 Vector stretched(Vector vector, double length) {
   const double own = std::sqrt(dot(vector, vector));
   if (!(own > 0) || !std::isfinite(length / own)) return vector;
@@ -161,9 +164,9 @@ struct Extent {
   Vector highest{};
 };
 
-constexpr double ample = 4;  // times the extent, so that fractions of a separation stay clear of one half
+constexpr double ample = 4;  // times the extent; with this factor, fractions of a separation stay clear of one half
 
-/// Gives open columns of an axis-aligned box lengths at which separations are their own nearest images.
+/// Gives each open column of an axis-aligned box a length at which every separation is its own nearest image.
 void close_lengths(Region& region, const Extent& extent, double reach) {
   if (region.origin.empty()) region.origin.assign(region.count(), 0.0);
   for (std::size_t column = 0; column < region.count(); ++column) {
@@ -189,7 +192,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
       static_cast<std::size_t>(std::ranges::find(region.periodic, repeated == 1) - region.periodic.begin());
   const std::size_t next = (first + 1) % axes;
   const std::size_t last = (first + 2) % axes;
-  if (repeated == 2) {  // `first` is the open vector
+  if (repeated == 2) {  // `first` is the one open vector
     vectors[first] = stretched(cross(vectors[next], vectors[last]), length);
   } else {
     Vector flattest{};
@@ -211,7 +214,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   }
 }
 
-/// Makes the box repeat in all directions; removes it if it repeats in none.
+/// Makes the box repeat in all directions. If it repeats in no direction, removes it instead.
 void close(Region& region, const Extent& extent, double reach) {
   reach = std::min(reach, 0x1p490);  // no valid box is longer
   if (region.box.empty() || region.repeats_everywhere()) return;
@@ -329,7 +332,7 @@ PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::
   if ((options.dimensions.empty() && options.periodic == "xyz") || columns < 1 || columns > dimension_limit)
     return options;
   Region region = region_of(options, static_cast<std::size_t>(columns));
-  // Makes open directions too long to limit the bins.
+  // Makes open directions so long that they do not limit the bins.
   double reach = reach_of(options.bins);
   for (const double number : region.box) reach += std::isfinite(number) ? std::abs(number) : 0;
   close(region, {}, reach);

@@ -1,4 +1,5 @@
-// Transforms a job to the form that variants support: all columns count, and the box repeats in every direction.
+// Transforms a job to the form that variants support, in which all columns count and the box repeats in every
+// direction.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace gradus::pair_histogram_detail {
 ///
 /// * Columns that do not count are removed. Two columns of a triclinic cell become three; the last one is all zeros.
 /// * An open direction gets a period of four times the extent of the points or the reach of the bins, whichever is
-///   longer. This exceeds twice every separation, so that the nearest image is the separation itself. In a cell,
-///   vectors perpendicular to the repeating ones replace the open vectors. Their length is scaled by a power of two
+///   longer. Because this exceeds twice every separation, the nearest image is the separation itself. In a cell,
+///   vectors perpendicular to the repeating vectors replace the open ones. Their length is scaled by a power of two
 ///   that depends on the points.
 template <class T>
 struct Arranged {
@@ -23,8 +24,8 @@ struct Arranged {
   MatrixView<const T> others;
   PairHistogramOptions options;
   std::int64_t dimensions = 3;    ///< the number of columns in which distances are measured
-  std::int64_t folded = 0;        ///< number of points and others moved into the box
-  std::vector<Matrix<T>> copies;  ///< the views' memory, if the caller's rows cannot be used
+  std::int64_t folded = 0;        ///< number of points and others that were moved into the box
+  std::vector<Matrix<T>> copies;  ///< memory of the views, if the caller's rows cannot be used
 };
 
 /// Arranges a job. Reads the points only if a direction is open or points are folded. Throws UsageError for invalid
@@ -34,7 +35,8 @@ template <class T>
 Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, const PairHistogramOptions& options,
                     int threads, const std::stop_token& stop);
 
-/// Arranges the options alone, and updates `columns`. Lengths of open directions are those for coinciding points.
+/// Arranges the options alone, and updates `columns`. Open directions get the lengths that they would have if all
+/// points coincided.
 PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::int64_t& columns);
 
 /// Returns true if the box repeats in every direction that counts. Throws UsageError for invalid options.
@@ -43,7 +45,7 @@ bool repeats_everywhere(const PairHistogramOptions& options);
 /// Returns the smallest number of columns that points may have with these options.
 std::int64_t columns_for(const PairHistogramOptions& options);
 
-/// Throws UsageError about `what`, unless the text is some of the letters x, y and z, each once.
+/// Throws UsageError about `what` unless the text consists of some of the letters x, y and z, each at most once.
 void check_directions(std::string_view text, std::string_view what);
 
 }  // namespace gradus::pair_histogram_detail

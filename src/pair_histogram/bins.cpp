@@ -14,8 +14,9 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// Returns the smallest non-negative double for which the monotonic predicate `holds` is true, or infinity. Bisects
-/// over bit patterns, which order non-negative doubles. A good `guess` takes a few steps, a bad one 64.
+/// Returns the smallest non-negative double for which `holds` is true, or infinity if there is none. `holds` must be
+/// monotonic. The function bisects over bit patterns, which order non-negative doubles. It takes a few steps if `guess`
+/// is good, and 64 if it is bad.
 template <class Holds>
 double least_double(double guess, const Holds& holds) {
   std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // assumed not to hold
@@ -87,7 +88,8 @@ Bins::Bins(const PairHistogramBins& bins, const std::stop_token& stop) {
   for (std::int64_t edge = 0; edge <= bin_count(bins); ++edge) {
     look.honour_stop();
     const auto index = static_cast<double>(edge);
-    // `end_` is the nominal edge, `begin` the bin's true start. For uniform bins they may differ in the last bit.
+    // `end_` is the nominal edge, `begin` the smallest double in the bin. For uniform bins the two may differ in the
+    // last bit.
     end_ = bins.edges.empty() ? index * width_ : bins.edges[static_cast<std::size_t>(edge)] + 0.0;  // no negative zero
     double begin = end_;
     if (bins.edges.empty()) begin = least_double(begin, [&](double distance) { return distance / width_ >= index; });

@@ -1,9 +1,9 @@
 // The bins of a histogram as every variant sees them: increasing squared distances.
 //
-// The canonical bin of a squared distance s follows from sqrt(s) by a division and truncation, or by a search of the
-// edges. Square root, division and truncation are monotonic, even in IEEE arithmetic. For each bin there is therefore a
-// smallest double s in the bin or past it. Bisection finds these thresholds once. With them a variant needs neither
-// square root nor division to give the canonical result to the last bit.
+// The canonical bin of a squared distance s follows from sqrt(s), either by a division and truncation or by a search of
+// the edges. Square root, division and truncation are monotonic, even in IEEE arithmetic. For each bin there is
+// therefore a smallest double s that is in the bin or past it. The class finds these thresholds once, by bisection.
+// With them a variant gives the canonical result to the last bit without a square root or a division.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,28 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Upper limit for the number of bins. Beyond it the bins' own memory and time would dominate.
+/// Upper limit for the number of bins. If there were more, the memory and time of the bins themselves would dominate.
 inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
 
 class Bins {
  public:
   Bins() = default;
-  /// Leaves out bins that begin at or past the cutoff. Throws UsageError for invalid bins, InterruptedError after a
-  /// stop.
+  /// Leaves out bins that begin at or past the cutoff. Throws UsageError for invalid bins and InterruptedError after a
+  /// stop request.
   explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
-  /// Returns the most bytes that such bins take. Throws UsageError if there are more than bin_limit.
+  /// Returns an upper limit of the bytes that such bins occupy. Throws UsageError if there are more than bin_limit
+  /// bins.
   static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// Returns count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1. Edge i of uniform bins is
-  /// the smallest double whose quotient by the width is at least i, so it is i times the width up to rounding.
+  /// Returns count() + 1 increasing distances. Bin i holds the distances with edge i <= distance < edge i + 1.
+  /// Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i times the
+  /// width up to rounding.
   std::span<const double> edges() const { return edges_; }
   /// Returns the edges for display: rounded multiples of the width for uniform bins, and the cutoff as given.
   std::vector<double> nominal_edges() const;
-  /// Returns count() + 1 thresholds: the smallest squared distance at or past each edge; 0 if no pair can be below it.
+  /// Returns count() + 1 thresholds. A threshold is the smallest squared distance at or past its edge, or 0 if no pair
+  /// can be below the edge.
   std::span<const double> thresholds() const { return thresholds_; }
   /// Returns the width of uniform bins, 0 for other bins.
   double width() const { return width_; }
@@ -42,7 +45,8 @@ class Bins {
 
   std::int64_t beyond() const { return count() + 1; }
 
-  /// Slot 0 counts pairs below the first edge, slots 1 to count() the bins, the last slot pairs beyond the last edge.
+  /// Returns the number of slots. Slot 0 counts pairs below the first edge, slots 1 to count() are the bins, and the
+  /// last slot counts pairs beyond the last edge.
   std::int64_t slots() const { return count() + 2; }
   /// Returns the canonical slot of a squared distance. O(log bins).
   std::int64_t slot(double squared) const;

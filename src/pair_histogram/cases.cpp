@@ -29,12 +29,12 @@ Matrix<double> scaled(Matrix<double> points, double factor, double offset = 0) {
   return points;
 }
 
-// Returns all points of an integer lattice, in a mixed order.
+// Returns all points of an integer lattice in a scrambled order.
 Matrix<double> lattice(std::int64_t side, std::int64_t d) {
   std::int64_t n = 1;
   for (std::int64_t dim = 0; dim < d; ++dim) n *= side;
   Matrix<double> points(n, d);
-  constexpr std::int64_t step = 7919;  // a prime that divides no side used here
+  constexpr std::int64_t step = 7919;  // a prime that divides none of the sides used here
   for (std::int64_t row = 0; row < n; ++row) {
     std::int64_t rest = row * step % n;
     for (std::int64_t dim = 0; dim < d; ++dim, rest /= side) points(row, dim) = static_cast<double>(rest % side);
@@ -42,7 +42,7 @@ Matrix<double> lattice(std::int64_t side, std::int64_t d) {
   return points;
 }
 
-// Returns groups of very different density, which are hard for cells and trees.
+// Returns points in groups of very different density, which are hard for cells and trees.
 Matrix<double> groups(std::int64_t n, std::int64_t d, std::uint64_t seed) {
   Matrix<double> points(n, d);
   core::PointSpecification specification;
@@ -96,7 +96,8 @@ std::vector<double> square_roots(std::int64_t from, std::int64_t to) {
   return edges;
 }
 
-// Returns points on a lattice with a step of one ulp (2^-26) at an offset of 1e8, extending over `ulps` steps.
+// Returns points on a lattice with a step of one ulp (2^-26) at an offset of 1e8. The lattice extends over `ulps`
+// steps.
 Matrix<double> few_ulps_apart(std::int64_t n, std::int64_t d, std::uint64_t seed, std::int64_t ulps) {
   Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(ulps + 1));
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -176,7 +177,7 @@ void add_bins(const Add& add) {
   add("cutoff_past_the_bins", [](auto seed) { return cut(plain(uniform(300, 2, seed), 0.3, 7), 50); });
   add("cutoff_in_the_first_bin", [](auto seed) { return cut(plain(uniform(500, 3, seed), 3, 4), 0.7); });
   add("cutoff_between_edges", [](auto seed) { return cut(between(uniform(300, 3, seed), {0.5, 2, 4, 8}), 3); });
-  // With this many points trees have several nodes, and most pairs are in one bin.
+  // With this many points, trees have several nodes, and most pairs are in one bin.
   add("wide_bins", [](auto seed) { return plain(uniform(1500, 3, seed), 4, 5); });
   add("wide_bins_2d", [](auto seed) { return plain(groups(1300, 2, seed), 3, 9); });
   add("wide_edges", [](auto seed) { return between(uniform(1500, 3, seed), {2, 3, 7, 15}); });
@@ -200,7 +201,7 @@ void add_boxes(const Add& add) {
     return cut(boxed(plain(uniform(900, 3, seed), 0.1, 50), {10, 10, 10}), 1.23);
   });
   add("periodic_on_the_border", [](auto) {
-    return boxed(plain(scaled(lattice(3, 3), 5), 0.5, 10), {10, 10, 10});  // 0 and 10 coincide
+    return boxed(plain(scaled(lattice(3, 3), 5), 0.5, 10), {10, 10, 10});  // 0 and 10 are the same place
   });
   add("periodic_half_a_box_apart", [](auto) { return boxed(plain(scaled(lattice(4, 3), 2.5), 2.5, 2), {10, 10, 10}); });
   add("periodic_groups", [](auto seed) {
@@ -211,7 +212,8 @@ void add_boxes(const Add& add) {
   });
 }
 
-/// Returns points in a triclinic cell with its corner at zero, the first `whole` of them at eighths of its vectors.
+/// Returns points in a triclinic cell with its corner at zero. The first `whole` points are at eighths of the cell's
+/// vectors.
 Matrix<double> in_cell(std::int64_t n, std::uint64_t seed, const std::vector<double>& cell, std::int64_t whole = 0) {
   const Matrix<double> fractions = uniform(n, 3, seed, 0, 1);
   Matrix<double> points(n, 3);
@@ -266,7 +268,7 @@ void add_cells(const Add& add, const Cells& cells) {
             data.points(row % 3, axis) + (data.points(row, axis) - data.points(row % 3, axis)) / 64;
     return data;
   });
-  // Up to half of the least height, where rounding alone decides which image is nearest.
+  // The bins end at half of the least height, where rounding alone decides which image is nearest.
   add("triclinic_to_half_a_height", [=](auto seed) {
     return boxed(
         cut(plain(in_cell(500, seed, cells.tilted, 250), 0.25, 40), Cell::reduced(cells.tilted).least_height() / 2),
@@ -299,7 +301,7 @@ void add_jobs_in_cells(const Add& add, const Cells& cells) {
   add("triclinic_offset", [=](auto seed) {
     return boxed(plain(scaled(in_cell(300, seed, cells.tilted), 1, 1024), 0.2, 20), cells.tilted, {1024, 1024, 1024});
   });
-  add("triclinic_around_it", [](auto seed) {  // in the box around the cell, but not in the cell
+  add("triclinic_around_it", [](auto seed) {  // the points are in the box around the cell, but not in the cell
     return boxed(plain(uniform(400, 3, seed, 0, 10.9), 0.2, 20), {10, 0, 0, 3, 9, 0, -2, 4, 11});
   });
   add("triclinic_cross", [=](auto seed) {
@@ -353,7 +355,7 @@ void add_extremes(const Add& add) {
   });
 }
 
-// The middle of points an odd number of ulps apart is not a double, and bins may be narrower than an ulp.
+// Adds cases of points an odd number of ulps apart, whose middle is not a double, and of bins narrower than an ulp.
 void add_ulps(const Add& add) {
   for (const std::int64_t ulps : {1, 3, 9})
     for (const double width : {1e-10, 1e-9, 0x1p-26, 0.7 * 0x1p-26}) {
@@ -427,7 +429,7 @@ void add_weights(const Add& add) {
   });
 }
 
-/// The weights determine the form of the sums: see WeightSums.
+/// Adds cases of weights, which determine the form of the sums (see WeightSums).
 void add_sums_of_weights(const Add& add) {
   for (const auto& [name, heavy] : {std::pair("1e12", 1e12), std::pair("1e20", 1e20), std::pair("1e38", 1e38)})
     add("weights_one_of_" + std::string(name), [=, heavy = heavy](auto) {
@@ -455,12 +457,12 @@ void add_sums_of_weights(const Add& add) {
       return std::ldexp(static_cast<double>(row % 7 - 3) / 7, static_cast<int>(row * 37 % 240) - 120);
     });
   });
-  // Bins in which products of 2^120 and -2^120 cancel and leave 2^-240 or nothing.
+  // In these bins, products of 2^120 and -2^120 cancel and leave 2^-240 or nothing.
   add("weights_that_cancel", [=](auto) {
     return weighing(crossed(plain(scaled(lattice(90, 1), 0), 1, 2), scaled(lattice(60, 1), 0)),
                     [](std::int64_t row) { return row % 30 == 13 ? 0x1p-120 : (row % 2 == 0 ? 0x1p120 : -0x1p120); });
   });
-  // 2^53 + 1 and 2^53 + 3 are halfway between two doubles and round to even, unless a much lower bit is added.
+  // 2^53 + 1 and 2^53 + 3 are halfway between two doubles. They round to even, unless a much lower bit is added.
   for (const auto& [name, last] : {std::pair("tie", 0.0), std::pair("bit_past_a_tie", 0x1p-60),
                                    std::pair("bit_before_a_tie", -0x1p-60), std::pair("far_bit_past_a_tie", 0x1p-140)})
     add("weights_with_a_" + std::string(name), [=, last = last](auto) {

@@ -1,4 +1,5 @@
-// Small, awkward cases on which every variant is compared with the oracle: in tests, in `gradus verify`, before timing.
+// Small, awkward cases on which every variant is compared with the oracle: in tests, in `gradus verify`, and before
+// timing.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace gradus::pair_histogram_detail {
 
 struct CaseData {
   Matrix<double> points;
-  Matrix<double> others;  ///< without columns: pairs among the points
+  Matrix<double> others;  ///< has no columns if pairs are counted among the points
   PairHistogramBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
@@ -30,7 +31,7 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Compares a result with the oracle's bit by bit. Returns "" if it is correct, otherwise the difference.
+/// Returns "" if the result equals the oracle's `truth` bit by bit, otherwise the difference.
 std::string compare(const PairHistogramResult& result, const PairHistogramResult& truth);
 
 /// A case in type T. The oracle's result is computed on first use and kept for all variants and thread counts.
@@ -51,7 +52,7 @@ class PreparedCase {
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> points_;  ///< rows, possibly padded
+  Buffer<T> points_;  ///< rows with optional padding
   Buffer<T> others_;
   Buffer<T> weights_;
   Buffer<T> other_weights_;
@@ -61,7 +62,7 @@ class PreparedCase {
   mutable std::optional<PairHistogramResult> truth_;
 };
 
-/// This room's types and lists for loops over table and cases.
+/// The types and lists of this problem, for code that loops over the variant table and the cases.
 struct Trial : Room {
   using Variant = pair_histogram_detail::Variant;
   using Case = pair_histogram_detail::Case;

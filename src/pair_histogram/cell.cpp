@@ -40,7 +40,8 @@ bool shortens(const Cell& cell, const Step& step) {
   return dot(sum, sum) < worthwhile * dot(cell.reciprocal[step.changed], cell.reciprocal[step.changed]);
 }
 
-/// Returns the first step, in the header's order, that shortens a reciprocal vector, or a step with zero factors.
+/// Returns the first step, in the order that gradus/pair_histogram.hpp defines, that shortens a reciprocal vector. If
+/// none does, returns a step with zero factors.
 Step next_step(const Cell& cell) {
   const auto& shares = cell.reciprocal;
   for (int changed = 0; changed < 3; ++changed)
@@ -81,7 +82,7 @@ void Cell::set_reciprocal() {
 Cell Cell::reduced(const std::vector<double>& box) {
   const Cell given(box);
   Cell cell = given;
-  double multiples[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};  // coefficients of the given vectors in each reduced one
+  double multiples[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};  // row i: coefficients of reduced vector i
   for (;;) {
     const Step step = next_step(cell);
     if (step.factors == Step{}.factors) return cell;
@@ -113,7 +114,7 @@ double Cell::height(int vector) const {
   return std::abs(volume()) / std::sqrt(squares);
 }
 
-// Gram-Schmidt, starting with the longest vector: columns of cells run along it.
+// Gram-Schmidt, starting with the longest vector, because columns of cells run along the first axis.
 Brick::Brick(const Cell& cell) {
   int order[3] = {0, 1, 2};
   std::ranges::stable_sort(order, std::ranges::greater(),

@@ -10,20 +10,20 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The size of PairHistogramOptions::box if it holds the three vectors of a triclinic cell.
+/// The number of elements of PairHistogramOptions::box for a triclinic cell, which is given by three vectors.
 inline constexpr std::size_t cell_numbers = 9;
 
 inline bool is_triclinic(const std::vector<double>& box) { return box.size() == cell_numbers; }
 
-/// Plain data: kernels receive it by value.
+/// Plain data, because kernels receive it by value.
 struct Cell {
   double vectors[3][3] = {};     ///< a, b, c
   double reciprocal[3][3] = {};  ///< the dot product of a separation with row i is its fraction along vector i
 
   Cell() = default;
-  /// Copies the vectors as given; check_box() must have accepted them.
+  /// Copies the vectors as given. check_box() must have accepted them.
   explicit Cell(const std::vector<double>& box);
-  /// Returns the cell with the lattice's reduced vectors, which gradus/pair_histogram.hpp defines.
+  /// Returns the cell whose vectors are the reduced vectors of the lattice, as gradus/pair_histogram.hpp defines them.
   static Cell reduced(const std::vector<double>& box);
 
   /// Returns the distance between opposite faces, for example V / |b x c|.
@@ -31,7 +31,7 @@ struct Cell {
   double volume() const;
   double least_height() const { return std::fmin(std::fmin(height(0), height(1)), height(2)); }
 
-  /// Returns the canonical squared distance of points with the separation (x, y, z). No operations are fused.
+  /// Returns the canonical squared distance of points with the separation (x, y, z). Operations must not be fused.
   GRADUS_HOST_DEVICE double squared_distance(double x, double y, double z) const {
     double nearest[3] = {x, y, z};
     double whole[3] = {};
@@ -48,16 +48,17 @@ struct Cell {
   void set_reciprocal();
 };
 
-/// The same lattice in its own orthogonal axes: u along the first vector, v in the plane of the first two, w
+/// The lattice of a cell in orthogonal axes: u along the first vector, v in the plane of the first two vectors, and w
 /// perpendicular to that plane. Every point has an image in the brick [0, edge 0) x [0, edge 1) x [0, edge 2). Moving
-/// by the third vector adds one edge along w and its shifts along u and v; moving by the second adds one edge along v
-/// and its shift along u. No edge is shorter than the least height of the cell. Plain data, accurate to the rounding of
-/// double; only the Cell gives canonical results.
+/// by the third vector adds one edge along w and a shift along each of u and v. Moving by the second vector adds one
+/// edge along v and a shift along u. No edge is shorter than the least height of the cell. Plain data, accurate to the
+/// rounding of double. Only the Cell gives canonical results.
 struct Brick {
   double axes[3][3] = {};  ///< unit vectors u, v, w
-  /// Lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). |shift| <= edge / 2.
+  /// The lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). |shift| <= edge
+  /// / 2.
   double vectors[3][3] = {};
-  double inverse[3] = {};  ///< of the edges
+  double inverse[3] = {};  ///< reciprocals of the edges
 
   Brick() = default;
   explicit Brick(const Cell& cell);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* while_folding = "stopped while folding the points into the box";
 
-/// The rounded sum a + b and its rounding error, both exact (Knuth's two-sum).
+/// The rounded sum a + b and its rounding error, which is exact (Knuth's two-sum).
 struct TwoSum {
   TwoSum(double a, double b) : sum(a + b) {
     const double added = sum - a;
@@ -29,13 +29,13 @@ struct TwoSum {
   double lost = 0;
 };
 
-/// Returns x - k * length, rounded once to T, where the integer k moves it into [low, low + length).
+/// Returns x - k * length, rounded once to T. The integer k moves x into [low, low + length).
 template <class T>
 T moved(double x, double low, double length) {
   const TwoSum offset(x, -low);
   const double remainder = std::fmod(offset.sum, length);  // exact
   if (offset.lost == 0) {
-    // The fast path for nearly all points: the sums are exact, or only the last one rounds, directly to T.
+    // The fast path serves nearly all points. Either the sums are exact, or only the last sum rounds, directly to T.
     const TwoSum above(remainder, remainder < 0 ? length : 0);
     const TwoSum position(above.sum, low);
     const bool is_rounded_once = sizeof(T) == 8 ? above.lost == 0 || low == 0 : above.lost == 0 && position.lost == 0;
@@ -63,7 +63,7 @@ template <class T>
                    {.code = error_code::outside_box, .row = row, .column = column});
 }
 
-/// Folds points into a triclinic cell: subtracts lattice vectors from points outside the box around the cell.
+/// Folds points into a triclinic cell. Points outside the box around the cell are moved by lattice vectors.
 template <class T>
 class CellFolding {
  public:
@@ -88,7 +88,7 @@ class CellFolding {
     }
     const std::array<double, 3> given = place;
     std::array<double, 3> whole{};
-    // Far from the cell, fractions are less accurate than their integer parts. Each round improves them.
+    // Far from the cell, the integer parts of the fractions may be inaccurate. Each round improves them.
     constexpr int most_rounds = 8;
     for (int round = 0; round < most_rounds; ++round) {
       bool is_moved = false;
@@ -110,7 +110,7 @@ class CellFolding {
     }
     for (std::size_t axis = 0; axis < 3; ++axis) {
       T value = exact(given, whole, axis).template round<T>();
-      // Rounding, of the fraction too, may leave the value slightly outside a face.
+      // Rounding, including the rounding of fractions, may leave the value slightly outside a face.
       const double low = bounds_.low[axis];
       const double high = low + bounds_.length[axis];
       constexpr double little = 1e-9;
@@ -147,7 +147,8 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
                const std::vector<double>& origin, const std::stop_token& stop) {
   check_box(box, origin, points.columns());
   Matrix<T> folded = Matrix<T>::copy_of(points);
-  constexpr std::int64_t rows_between_looks = 1024;  // a coordinate may take microseconds if the box is tiny
+  // The number of rows between polls of the stop request. A coordinate may take microseconds if the box is tiny.
+  constexpr std::int64_t rows_between_looks = 1024;
   if (is_triclinic(box)) {
     const CellFolding<T> cell(box, origin, what);
     for (std::int64_t row = 0; row < points.rows(); ++row) {
@@ -169,7 +170,7 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
       const auto x = static_cast<double>(given);
       if (!(std::abs(x) <= core::largest_magnitude)) core::throw_bad_value(what, row, column, x);
       T value = moved<T>(x, low, length);
-      // Rounding may cross a face. The next T is then the nearest T inside the box.
+      // Rounding may move the value across a face. The value then becomes the nearest T inside the box.
       if (!is_inside(value)) {
         const bool is_below = static_cast<double>(value) < low;
         value = std::nextafter(value, is_below ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());

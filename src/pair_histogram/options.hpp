@@ -1,4 +1,4 @@
-// The option rows of a histogram: see core/options.hpp.
+// The option table of a histogram, one row per option. See core/options.hpp.
 #pragma once
 
 #include "core/options.hpp"

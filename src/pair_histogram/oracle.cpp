@@ -8,7 +8,8 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// Returns the distance to the image that rounding the separation's fractions selects: see gradus/pair_histogram.hpp.
+/// Returns the distance to the image that is selected by rounding the separation's fractions (see
+/// gradus/pair_histogram.hpp).
 double distance_in_cell(const std::vector<double>& box, const double (&apart)[dimension_limit]) {
   const auto component = [&](std::size_t vector, std::size_t axis) { return box[3 * (vector % 3) + axis % 3]; };
   const auto cross = [&](std::size_t left, std::size_t right, std::size_t axis) {

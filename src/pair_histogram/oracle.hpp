@@ -1,4 +1,5 @@
-// The reference: the canonical rule, pair by pair. Shares no code with the variants; neither a rung nor a baseline.
+// The reference, which applies the canonical rule to one pair after another. It shares no code with the variants, and
+// is neither a rung nor a baseline.
 #pragma once
 
 #include "pair_histogram/problem.hpp"

@@ -8,24 +8,26 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Throws UsageError if the periodic box is invalid for points of that many dimensions. An empty box is open space.
+/// Throws UsageError if the periodic box is invalid for points with this number of dimensions. An empty box means open
+/// space.
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
-/// Returns half of the least length or least height: the distance below which a pair has only one image.
+/// Returns half of the least length or height of the box. A pair at a smaller distance has only one image in reach.
 double greatest_reach(const std::vector<double>& box);
 void check_reach(double reach, const std::vector<double>& box);
 
-/// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. This and the
-/// following functions throw the errors of pair_histogram().
+/// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. All functions
+/// from here on throw the errors of pair_histogram().
 template <class T>
 Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
                     const PairHistogramMemory<T>& memory, const Execution& execution);
 
-/// Describes a problem from sizes alone, for an estimate, with the longest sums of weights and unknown extents.
+/// Describes a problem for which only the sizes are known, for an estimate. Assumes the longest sums of weights and
+/// unknown extents.
 Shape describe_shape(const PairHistogramShape& shape, const PairHistogramOptions& options, const Execution& execution);
 
-/// Scans the points and weights and completes the problem. Runs on the GPU if the data is there (Problem::gpu),
-/// otherwise on `threads` CPU threads. The results are the same to the bit.
+/// Scans the points and weights and completes the problem. The scan runs on the GPU if the data is there
+/// (Problem::gpu), otherwise on `threads` CPU threads. Both give the same bits.
 template <class T>
 void examine(Problem<T>& problem, int threads);
 

@@ -29,25 +29,25 @@ inline constexpr int dimension_limit = 3;
 enum class Space : std::uint8_t {
   open,
   box,  ///< a periodic axis-aligned box
-  cell  ///< a triclinic periodic cell, in three dimensions
+  cell  ///< a triclinic periodic cell, which requires three dimensions
 };
 
 /// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t points = 0;
-  std::int64_t others = 0;  ///< 0 without `cross`: pairs among the points
+  std::int64_t others = 0;  ///< without `cross`, 0: pairs are counted among the points
   std::int64_t dimensions = 3;
   std::int64_t bins = 1;
-  int element_bytes = 4;  ///< 4: float, 8: double
+  int element_bytes = 4;  ///< 4 for float, 8 for double
   bool cross = false;
-  bool uniform = true;  ///< bins of one width
+  bool uniform = true;  ///< true if all bins have the same width
   bool periodic = false;
   bool triclinic = false;  ///< implies `periodic`
   bool weighted = false;
-  int sum_words = 2;       ///< per sum of weights; exact once the weights are examined
+  int sum_words = 2;       ///< number of words per sum of weights; exact once the weights are examined
   double reach = 1;        ///< the last edge
-  double least_width = 1;  ///< of the bins
-  /// In each column: the extent of the points, the length of the box, or the edge of a triclinic cell's brick.
+  double least_width = 1;  ///< width of the narrowest bin
+  /// The size in each column: the extent of the points, the length of the box, or the edge of a triclinic cell's brick.
   std::array<double, dimension_limit> extent{};
 
   void take(const Bins& of_job);
@@ -57,25 +57,26 @@ struct Shape {
   }
 };
 
-/// All views are in host memory or, for a variant that runs on a GPU, all in that GPU's memory.
+/// All views are in host memory. For a variant that runs on a GPU, all views are in that GPU's memory instead.
 template <class T>
 struct Problem {
   MatrixView<const T> points;         ///< n x d, finite, inside the box
-  MatrixView<const T> others;         ///< m x d if `cross`
+  MatrixView<const T> others;         ///< m x d if `cross`, otherwise empty
   VectorView<const T> weights;        ///< n, or empty
   VectorView<const T> other_weights;  ///< m if `cross` and weighted, otherwise empty
   bool cross = false;
   bool periodic = false;
-  bool triclinic = false;                     ///< implies `periodic`
-  std::array<double, dimension_limit> box{};  ///< lengths if `periodic`; of the box around a triclinic cell
+  bool triclinic = false;  ///< implies `periodic`
+  /// Lengths of the box, or of the box around a triclinic cell, if `periodic`.
+  std::array<double, dimension_limit> box{};
   std::array<double, dimension_limit> box_origin{};
-  Cell cell;                                     ///< reduced, if `triclinic`
-  std::array<double, dimension_limit> lowest{};  ///< over points and others, per column; 0 in missing columns
+  Cell cell;                                     ///< the reduced cell, if `triclinic`
+  std::array<double, dimension_limit> lowest{};  ///< minimum over points and others per column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
-  WeightSums sums;           ///< of the products of two weights
-  cuda::Job* gpu = nullptr;  ///< the job on the GPU, if the points are there
-  std::stop_token stop;      ///< the job's; core/stop.hpp explains how to poll it
+  WeightSums sums;           ///< the form of sums of products of two weights
+  cuda::Job* gpu = nullptr;  ///< the job on the GPU if the points are on a GPU, otherwise null
+  std::stop_token stop;      ///< the job's stop token; core/stop.hpp explains how to poll it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }
@@ -84,10 +85,11 @@ struct Problem {
   int sum_words() const { return weighted() ? sums.words() : 0; }
   Space space() const { return triclinic ? Space::cell : periodic ? Space::box : Space::open; }
   Shape shape() const;
-  /// The second points of pairs and their weights: `others` if `cross`, otherwise the points themselves.
+  /// Returns the second points of pairs: `others` if `cross`, otherwise the points themselves. second_weights() returns
+  /// their weights.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
-  /// Return the encoded weights of a first or second point, for `sums`.
+  /// Returns the weight of a first point as encoded for `sums`. second_weight() does the same for a second point.
   std::int64_t first_weight(std::int64_t row) const { return sums.encode_first(static_cast<double>(weights[row])); }
   std::int64_t second_weight(std::int64_t row) const {
     return sums.encode_second(static_cast<double>(second_weights()[row]));
@@ -96,15 +98,15 @@ struct Problem {
 
 inline constexpr std::string_view while_adding_up = "stopped while adding up the bins";
 
-/// Counts and sums of weights for each slot of the bins (see Bins::slots).
+/// The count and the sum of weights of each slot of the bins (see Bins::slots).
 struct Histogram {
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> weights;  ///< `sum_words` words per slot (WeightSums); empty without weights
   int sum_words = 0;
-  std::uint64_t rechecked = 0;  ///< pairs that a fast filter left to the canonical rule
+  std::uint64_t rechecked = 0;  ///< number of pairs that a fast filter left to the canonical rule
 
   Histogram() = default;
-  /// `words_of_a_sum` is 0 without weights.
+  /// `words_of_a_sum` must be 0 without weights.
   Histogram(std::int64_t slots, int words_of_a_sum)
       : counts(static_cast<std::size_t>(slots)), weights(static_cast<std::size_t>(slots * words_of_a_sum)),
         sum_words(words_of_a_sum) {}
@@ -120,8 +122,9 @@ struct Histogram {
   }
 };
 
-/// This room's types for core/ladder.hpp. A run counts all pairs. A variant may leave the last slot (pairs beyond the
-/// bins) and its weight sum undefined: the driver derives the count from the number of all pairs.
+/// The types of this problem for core/ladder.hpp. A run counts all pairs, except that a variant may leave the last slot
+/// (pairs beyond the bins) and its weight sum undefined. The caller of the variant derives that count from the number
+/// of all pairs.
 struct Room {
   static constexpr std::string_view name = "pair_histogram";
   using Shape = pair_histogram_detail::Shape;
@@ -142,13 +145,13 @@ inline core::Support along_axes(const Shape& shape, const char* others_support) 
 inline core::Memory one_histogram(const Shape& shape, int) { return {.host = Histogram::bytes(shape)}; }
 
 core::Rows<Variant> variants();
-/// The same list for code that does not know this problem's types.
+/// The same list, for code that handles all problems.
 extern const core::Ladder ladder;
 
-/// Chooses the variant if `Execution::variant` is empty. A pure function of the shape, the machine and the requested
-/// device. Throws UnsupportedError if a GPU is requested and none can be used.
+/// Chooses the variant if `Execution::variant` is empty. The choice is a pure function of the shape, the machine and
+/// the requested device. Throws UnsupportedError if a GPU is requested but none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
-/// Returns the variants that choose() may select for these sizes, whatever the points' values.
+/// Returns the variants that choose() may select for these sizes, for any values of the points.
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device);
 
 /// Returns the canonical squared distance of two rows.

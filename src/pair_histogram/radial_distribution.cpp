@@ -11,7 +11,8 @@ namespace gradus {
 
 namespace {
 
-/// Returns the size of a shell around a point. The factored form keeps thin, distant shells accurate.
+/// Returns the size of a shell around a point. The difference of powers is factored, which keeps thin, distant shells
+/// accurate.
 double shell(double low, double high, std::int64_t dimensions) {
   if (dimensions == 1) return 2 * (high - low);
   if (dimensions == 2) return std::numbers::pi * (high - low) * (high + low);
@@ -41,7 +42,7 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
   const auto n = static_cast<double>(points);
   const bool cross = others > 0;
   const double pairs = cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
-  const double neighbours_of_a_pair = cross ? 1 : 2;  // both points of a pair among the points gain a neighbour
+  const double neighbours_of_a_pair = cross ? 1 : 2;  // without `cross`, both points of a pair gain a neighbour
   PairHistogramRadialDistribution result;
   double coordination = 0;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {

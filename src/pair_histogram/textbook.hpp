@@ -20,7 +20,7 @@ inline std::int64_t slot_of(const Bins& bins, double squared) {
   return std::upper_bound(edges.begin(), edges.end(), distance) - edges.begin();
 }
 
-/// Returns the first second point that `row` is paired with: the one after it or, with others, the first of them.
+/// Returns the row of the first partner of point `row`. It is the next row or, with others, row 0 of the others.
 template <class T>
 std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;
@@ -41,7 +41,7 @@ void with_dimensions(const Problem<T>& problem, const Run& run) {
   }
 }
 
-/// Calls body(begin, end) for blocks of the second points of `row`. After a stop request some blocks are skipped.
+/// Calls body(begin, end) for blocks of the second points of `row`. After a stop request, some blocks may be skipped.
 template <class T, class Body>
 void in_blocks(const Problem<T>& problem, std::int64_t row, const Body& body) {
   constexpr std::int64_t block = core::operations_between_polls / 16;
@@ -50,7 +50,7 @@ void in_blocks(const Problem<T>& problem, std::int64_t row, const Body& body) {
     body(begin, std::min(begin + block, m));
 }
 
-/// Calls add(slot, second) for the pairs of the point `row`. After a stop request some pairs are skipped.
+/// Calls add(slot, second) for each pair of the point `row`. After a stop request, some pairs may be skipped.
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   with_dimensions(problem, [&](auto dimensions, auto space) {
@@ -63,9 +63,9 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   });
 }
 
-/// Calls body(begin, end) for consecutive ranges that cover all first points. After each range, about a tenth of a
-/// second, it responds to stop requests and reports progress. Ranges hold a multiple of `threads` points, except the
-/// last.
+/// Calls body(begin, end) for consecutive ranges that cover all first points. A range takes about a tenth of a second;
+/// after it the function responds to stop requests and reports progress. Every range except the last holds a multiple
+/// of `threads` points.
 template <class T, class Body>
 void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
   constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;

@@ -1,4 +1,4 @@
-// Divides the pairs of points into pairs of tiles, and distributes these among ranks and threads.
+// Divides the pairs of points into pairs of tiles, and distributes the pairs of tiles among ranks and threads.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,9 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// This rank's share of `count_of_all` items: every size-th item, because neighbouring items take about equally long.
-/// Items must mean the same on all ranks, whatever their number of threads. Without ranks the share is all items.
+/// This rank's share of `count_of_all` items. It is every size-th item, where size is the number of ranks, because
+/// neighbouring items take about equally long. An item number must mean the same on all ranks, whatever their number of
+/// threads. Without ranks the share is all items.
 struct RankShare {
   std::int64_t first = 0;
   std::int64_t step = 1;
@@ -32,10 +33,10 @@ struct RankShare {
   std::int64_t operator[](std::int64_t number) const { return first + number * step; }
 };
 
-/// Calls body(part, item) from `threads` threads for each item of [0, all), or with ranks for each item of this rank's
+/// Calls body(part, item) from `threads` threads for each item of [0, all) or, with ranks, for each item of this rank's
 /// share. Responds to a stop request and reports progress between items, so an item should take at most a few
-/// milliseconds. Longer items may poll the stop request themselves and then leave their results incomplete. An
-/// exception of body or of the progress callback ends the work and is rethrown.
+/// milliseconds. A longer item may poll the stop request itself and then leave its result incomplete. An exception from
+/// body or from the progress callback ends the work and is rethrown.
 template <class Body>
 void for_each_item(const Execution& execution, int threads, std::int64_t all, const Body& body) {
   const RankShare share(execution, all);
@@ -50,12 +51,13 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
       auto reported = std::chrono::steady_clock::now();
       for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
         body(part, share[item.begin]);
-        // Relaxed order suffices: the body's results are read only after the barrier at the end of the parallel loop.
+        // Relaxed order suffices, because the body's results are read only after the barrier at the end of the parallel
+        // loop.
         const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
         if (stopped.load(std::memory_order_relaxed) || failure.happened()) break;
         if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
         if (part != 0 || !execution.progress) continue;  // the calling thread runs part 0
-        if (finished == count) continue;                 // the last report comes below, once
+        if (finished == count) continue;                 // the last report is made below, once
         if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
           execution.progress({"count", finished, count, {}});
           reported = now;
@@ -70,13 +72,14 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
   if (execution.progress) execution.progress({"count", count, count, {}});
 }
 
-/// Two ranges of points whose pairs all count, or one range twice.
+/// Two ranges of points of which all pairs count, or the same range twice.
 struct TilePair {
   cpu::Range first;
   cpu::Range second;
 };
 
-/// All pairs of points as numbered pairs of tiles: with others a rectangle, else the triangle including the diagonal.
+/// All pairs of points as numbered pairs of tiles. With others the pairs of tiles form a rectangle, otherwise the
+/// triangle that includes the diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)
@@ -88,7 +91,7 @@ class TilePairs {
 
   TilePair operator[](std::int64_t number) const {
     if (cross_) return {range(number / columns_, first_), range(number % columns_, second_)};
-    // Counted from the end, row r begins at r (r + 1) / 2.
+    // If rows are counted from the end, row r begins at r (r + 1) / 2.
     const std::int64_t back = count() - 1 - number;
     auto row = static_cast<std::int64_t>((std::sqrt(8.0 * static_cast<double>(back) + 1) - 1) / 2);
     while (row * (row + 1) / 2 > back) --row;

@@ -31,7 +31,7 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
-// Returns the share of space within a cube of half-edge `reach`; 1 if the reach is half of every extent.
+// Returns the share of space within a cube of half-edge `reach`. It is 1 if the reach is half of every extent.
 double share_in_reach(const Shape& shape) {
   double share = 1;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) {
@@ -41,20 +41,23 @@ double share_in_reach(const Shape& shape) {
   return share;
 }
 
-// Measured on uniform points in three dimensions: cells win up to a reach of 0.4 of the extent, from 2000 points on at
-// the latest. In a periodic box the groups shrink as the reach approaches half of the box.
+// Returns true if cells are faster than the filter. Measured on uniform points in three dimensions, cells win up to a
+// reach of 0.4 of the extent, from at most 2000 points on. In a periodic box the groups shrink as the reach approaches
+// half of the box.
 bool cells_pay(const Shape& shape) {
   constexpr std::int64_t fewest = 1000;
   constexpr double share = 0.3;
   constexpr double periodic_reach = 0.3;
-  const std::int64_t shrinking = shape.triclinic ? 1 : shape.dimensions;  // in a brick, only along the first edge
+  // In a brick, groups shrink only along the first edge.
+  const std::int64_t shrinking = shape.triclinic ? 1 : shape.dimensions;
   for (std::int64_t dim = 0; shape.periodic && dim < shrinking; ++dim)
     if (shape.reach > periodic_reach * shape.extent[static_cast<std::size_t>(dim)]) return false;
   return std::max(shape.points, shape.others) >= fewest && share_in_reach(shape) <= share;
 }
 
-// The tree leaves a share of about 1.4 times leaf side / bin width of the pairs in reach to be counted one by one.
-// Measured in three dimensions: it pays below a share of 0.8, from 5000 points on. The threshold leaves a margin.
+// Returns true if the tree is faster than the filter. The tree counts a part of the pairs in reach one by one. Their
+// share is about 1.4 times leaf side / bin width. Measured in three dimensions from 5000 points on, the tree pays below
+// a share of 0.8. The threshold leaves a margin.
 bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t fewest = 5000;
   constexpr double leaf_points = 16;
@@ -65,7 +68,7 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) volume *= shape.extent[static_cast<std::size_t>(dim)];
   const double side = std::pow(volume * leaf_points / points, 1 / static_cast<double>(shape.dimensions));
   const double width = shape.reach / static_cast<double>(shape.bins);
-  // The ball's share of its cube.
+  // The share of a cube that the ball in it occupies.
   const double ball = shape.dimensions == 3 ? 0.52 : (shape.dimensions == 2 ? 0.79 : 1.0);
   bool reaches_across = false;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim)
@@ -74,8 +77,9 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   return in_reach * std::min(1.0, 1.4 * side / width) < crossover;
 }
 
-// Trees support only axis-aligned boxes. If a tree would pay in such a box, cells pay in a triclinic one: measured on
-// 100,000 points with a reach up to half of the least height, they take 0.33 to 1 times as long as the filter.
+// Trees support only axis-aligned boxes. In a triclinic box, cells pay where a tree would pay in an axis-aligned box.
+// Measured on 100,000 points with a reach up to half of the least height, cells take 0.33 to 1 times as long as the
+// filter.
 const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine) {
   Shape cube = shape;
   cube.triclinic = false;
@@ -84,7 +88,8 @@ const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine
   return simd_filter_rung;
 }
 
-// The first GPU use in a process takes about 0.3 s (docs/decisions/0020), in which 16 cores filter about 5e9 pairs.
+// The first use of a GPU in a process takes about 0.3 s (docs/decisions/0020). In this time 16 cores filter about 5e9
+// pairs.
 bool gpu_pays(const Shape& shape, const Variant& on_cpu) {
   constexpr double worth_a_gpu = 5e9;  // pairs
   return &on_cpu == &simd_filter_rung && !shape.weighted && shape.pairs() >= worth_a_gpu;
@@ -96,7 +101,7 @@ core::Rows<Variant> variants() { return table; }
 
 namespace {
 
-/// Two kinds of shapes: variants are made for a cutoff or for few wide bins.
+/// Returns two kinds of shapes, because some variants are made for a cutoff and some for few wide bins.
 std::vector<Shape> usual_shapes() {
   std::vector<Shape> shapes;
   for (const double reach : {1.0, 100.0})

@@ -10,16 +10,17 @@ namespace {
 
 int words_for(int bits) { return (bits + 63) / 64; }
 
-/// An upper limit for the exponents of core::scaled(): at most 53 below `above`, except for denormal numbers.
+/// Returns an upper limit for the exponents of core::scaled(). Except for denormal numbers, exponents are at most 53
+/// below `above`.
 int greatest_exponent(const WeightSpan& span) { return std::max(span.above - 53, span.least_exponent); }
 
-/// Returns the bits of a signed sum of `pairs` products below 2^bits.
+/// Returns the number of bits of a signed sum of `pairs` products that are below 2^bits.
 int bits_of_sum(int bits, std::int64_t pairs) { return bits + std::bit_width(static_cast<std::uint64_t>(pairs)) + 1; }
 
 }  // namespace
 
-// Uses two factors because 1 / 2^-1074 is not a finite double. Both multiplications are exact: a weight is a multiple
-// of 2^lowest_bit, and the intermediate product is between the weight and the integer.
+// The scale has two factors because 1 / 2^-1074 is not a finite double. Both multiplications are exact: a weight is a
+// multiple of 2^lowest_bit, and the intermediate product is between the weight and the integer.
 WeightSums::Scale WeightSums::scale_of(const WeightSpan& span) {
   const int half_way = span.lowest_bit / 2;
   return {std::ldexp(1.0, -half_way), std::ldexp(1.0, half_way - span.lowest_bit)};
@@ -48,13 +49,14 @@ WeightSums::WeightSums(const WeightSpan& first, const WeightSpan& second, std::i
 
 int WeightSums::most_words(int element_bytes) {
   constexpr std::int64_t most_pairs = std::int64_t{1} << 62;
-  const int of_a_weight = element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;  // from the greatest to the least bit
+  // The number of bits from the greatest to the least bit of a weight.
+  const int of_a_weight = element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;
   return words_for(bits_of_sum(2 * of_a_weight, most_pairs));
 }
 
 double WeightSums::round(const std::uint64_t* sum) const {
   const bool negative = sum[words_ - 1] >> 63;
-  // Visits the words of the magnitude from the lowest on. A negative number is negated word by word.
+  // Visits the words of the magnitude, beginning with the lowest. A negative number is negated word by word.
   bool all_zero_below = true;
   core::UInt128 top = 0;  // the highest nonzero word and the word below it
   bool sticky = false;    // true if any bit below `top` is set

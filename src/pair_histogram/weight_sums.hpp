@@ -1,19 +1,19 @@
-// Exact sums of the products of two weights: integers in two's complement, with as many 64-bit words as needed.
+// Exact sums of the products of two weights, as integers in two's complement with as many 64-bit words as needed.
 //
-// A double is an integer times a power of two. So all weights of a set are integers times one common power of two,
-// their products are integers times another one, and so are all sums of products. WeightSpan scans the weights once.
-// WeightSums then chooses the first form that can hold all sums:
+// A double is an integer times a power of two. So all weights of a set are integers times one common power of two.
+// Their products, and all sums of products, are integers times another common power. WeightSpan scans the weights once.
+// WeightSums then chooses the first of these forms that can hold all sums:
 //
-// * narrow: weights are integers below 2^63, and all products together are below 2^127. One 64-bit multiplication and
-//   one 128-bit addition.
+// * narrow: weights are integers below 2^63, and the sum of all products' magnitudes is below 2^127. A product costs
+//   one 64-bit multiplication and one 128-bit addition.
 // * wide: weights are integers below 2^63. Products are below 2^126, and fewer than 2^63 of them sum to less than
-//   2^189: three words.
+//   2^189, so a sum has three words.
 // * shifted: the significant bits of both weights are multiplied (at most 106 bits) and added at the position of their
 //   exponents. The number of words follows from the least and the greatest product and the number of products.
 //
-// f32 weights whose ratios are at most 2^39, f64 weights whose ratios are at most 2^10, and integers below 2^63 are
-// never shifted. Words wrap around, so terms of both signs may be added in any order by any number of threads. Only the
-// total must fit, and the number of words ensures this. Rounding happens once, at the end.
+// The form is never shifted for f32 weights whose ratios are at most 2^39, for f64 weights whose ratios are at most
+// 2^10, and for integers below 2^63. Words wrap around, so terms of both signs may be added in any order by any number
+// of threads. Only the total must fit, and the number of words ensures that it does. Rounding happens once, at the end.
 #pragma once
 
 #include <bit>
@@ -25,10 +25,10 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The range of bits in a set of weights. Zeros do not matter.
+/// The range of bits in a set of weights. Weights of zero do not matter.
 struct WeightSpan {
   int lowest_bit = 2000;      ///< all weights are multiples of 2^lowest_bit
-  int least_exponent = 2000;  ///< the least exponent of core::scaled()
+  int least_exponent = 2000;  ///< least exponent that core::scaled() returns for the weights
   int above = -2000;          ///< all weights are below 2^above in magnitude
 
   bool empty() const { return above < lowest_bit; }
@@ -43,12 +43,13 @@ struct WeightSpan {
   }
 };
 
-/// The product of two weights in two's complement, with its sign extension. `low` belongs to word `begin` of a sum.
+/// The product of two weights in two's complement, with its sign extension. `low` is to be added to word `begin` of a
+/// sum.
 struct WeightProduct {
   std::uint64_t low = 0;
   std::uint64_t middle = 0;
   std::uint64_t high = 0;
-  std::uint64_t sign = 0;  ///< all ones if negative
+  std::uint64_t sign = 0;  ///< all ones if the product is negative, otherwise 0
   int begin = 0;
 };
 
@@ -59,11 +60,12 @@ class WeightSums {
   WeightSums() = default;
   /// Chooses the form for sums of at most `pairs` products.
   WeightSums(const WeightSpan& first, const WeightSpan& second, std::int64_t pairs);
-  /// Returns the most words that a sum can take for weights of `element_bytes`.
+  /// Returns the most words that a sum can have for weights of `element_bytes` bytes.
   static int most_words(int element_bytes);
 
   GRADUS_HOST_DEVICE Form form() const { return form_; }
-  /// Words of a sum: 2 if narrow, 3 if wide; if shifted, at least 3 words follow the start of every product.
+  /// Returns the number of words of a sum: 2 if narrow, 3 if wide. If shifted, each product has at least 3 words from
+  /// its start to the end of the sum.
   GRADUS_HOST_DEVICE int words() const { return words_; }
 
   GRADUS_HOST_DEVICE std::int64_t encode_first(double weight) const { return encode(weight, first_); }
@@ -81,7 +83,7 @@ class WeightSums {
     const core::Scaled a = core::scaled(weight_of_bits(first));
     const core::Scaled b = core::scaled(weight_of_bits(second));
     const core::UInt128 value = static_cast<core::UInt128>(a.mantissa) * b.mantissa;
-    if (value == 0) return product;  // a zero has no meaningful exponent
+    if (value == 0) return product;  // the exponent of zero has no meaning
     const int shift = a.exponent + b.exponent - unit_;
     const int bits = shift % 64;
     product.begin = shift / 64;
@@ -98,15 +100,15 @@ class WeightSums {
     return product;
   }
 
-  /// Adds a product to a sum of `words` words. add(word, value) adds to one word and returns its previous value.
-  /// Additions may run concurrently in any order: the thread whose addition wraps a word carries into the next. The
-  /// words are correct once all additions are done.
+  /// Adds a product to a sum of `words` words. add(word, value) must add `value` to one word and return the word's
+  /// previous value. Additions may run concurrently in any order. A thread whose addition wraps a word carries into the
+  /// next word. The words are correct once all additions are done.
   template <class Add>
   GRADUS_HOST_DEVICE static void add_by(const WeightProduct& product, int words, const Add& add) {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      if (value == 0) return false;  // zero, or all ones plus a carry, which passes the carry on
+      if (value == 0) return false;  // the value is zero, or it is all ones plus a carry, which passes the carry on
       carry = add(word, value) + value < value;
       return true;
     };
@@ -137,13 +139,14 @@ class WeightSums {
   }
 
   static core::Scaled significant_bits(std::int64_t encoded) { return core::scaled(weight_of_bits(encoded)); }
-  /// Adds the product's three words, which are always within the sum, then the sign or carry while it changes words.
+  /// Adds the product's three words, which are always within the sum. Then adds the sign or the carry as long as it
+  /// changes words.
   void add_shifted(std::uint64_t* sum, const core::Scaled& first, const core::Scaled& second) const {
     const core::UInt128 value = static_cast<core::UInt128>(first.mantissa) * second.mantissa;
-    if (value == 0) return;  // a zero has no meaningful exponent
+    if (value == 0) return;  // the exponent of zero has no meaning
     const int shift = first.exponent + second.exponent - unit_;
     const int bits = shift % 64;
-    // Two's complement: the negative of a number is its complement plus one.
+    // In two's complement, the negative of a number is its complement plus one.
     const auto sign = std::uint64_t{0} - static_cast<std::uint64_t>(first.negative != second.negative ? 1 : 0);
     const core::UInt128 lower = value << bits;
     const std::uint64_t parts[3] = {static_cast<std::uint64_t>(lower) ^ sign,
@@ -172,14 +175,15 @@ class WeightSums {
     }
   }
 
-  /// Returns the sum as a double, rounded to nearest, ties to even. Returns infinity if it is out of range.
+  /// Returns the sum as a double, rounded to nearest, ties to even, or infinity if the sum is out of range.
   double round(const std::uint64_t* sum) const;
 
  private:
-  /// Scales the weights of one set to integers, in two factors because the full power of two may be out of range.
+  /// Scales the weights of one set to integers. The scale has two factors, because the full power of two may be out of
+  /// range.
   struct Scale {
-    double half_way = 1;  ///< a weight times half_way and rest is an integer
-    double rest = 1;      ///< differs from half_way if the exponent is odd
+    double half_way = 1;  ///< a weight times half_way times rest is an integer
+    double rest = 1;      ///< differs from half_way only if the exponent is odd
   };
   static Scale scale_of(const WeightSpan& span);
 

@@ -28,11 +28,12 @@ std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
                    std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
 }
 
-/// Turns a batch that is a single product in memory into that product: the matrices A and C are stacked vertically and
-/// all products share one B. The same holds if the matrices B and C are adjacent horizontally and share one A.
+/// Replaces a batch by an equal single product, in two cases. In the first, all products share one B, and the matrices
+/// A and the matrices C are stacked vertically in memory. In the second, all products share one A, and the matrices B
+/// and the matrices C are adjacent horizontally.
 template <class T>
 void join_batch(Problem<T>& problem) {
-  // Sizes that exist in memory have products that fit 64 bits. Without any terms, sizes are arbitrary.
+  // The sizes of matrices in memory have products that fit in 64 bits. If one size is 0, the others are arbitrary.
   if (problem.batches <= 1 || problem.m == 0 || problem.n == 0 || problem.k == 0) return;
   const auto below = [&](const auto& operand) { return operand.batch_stride == problem.m * operand.row_stride; };
   const auto beside = [&](const auto& operand) { return operand.batch_stride == problem.n * operand.column_stride; };
@@ -48,8 +49,8 @@ struct Call {
   Input<T, A> a;
   Input<T, B> b;
   MatmulView<T> c;
-  bool given = false;  ///< C is in memory that the caller passed
-  bool reads = false;  ///< A and B are read; otherwise their contents are arbitrary
+  bool given = false;  ///< true if C is in memory that the caller passed
+  bool reads = false;  ///< true if A and B are read; if false, their contents are arbitrary
   std::int64_t batches = 0;
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -57,7 +58,7 @@ struct Call {
   Execution execution = {};
   OnGpu there = {};
 
-  /// Returns all of an operand, or an empty view if the call does not read it.
+  /// Returns the whole operand, or an empty view if the call does not read the operand.
   template <class From>
   MatmulView<const T> read(const Input<T, From>& input) const {
     return reads ? input.view() : MatmulView<const T>();

@@ -14,7 +14,7 @@ namespace room = matmul_detail;
 
 namespace {
 
-/// Returns the request, with the GPU that holds the matrices as the device to run on.
+/// Returns the request. If a GPU holds the matrices, the request is set to run on that GPU.
 Execution check(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);
@@ -57,7 +57,7 @@ MemoryEstimate estimate(const room::Shape& sizes, const room::Variant& variant, 
   MemoryEstimate most = variant.memory(sizes, threads);
   // A batch that shares one A or one B may become a single product.
   for (std::int64_t room::Shape::*const side : {&room::Shape::m, &room::Shape::n}) {
-    if (sizes.operations() == 0) break;  // sizes are arbitrary in this case
+    if (sizes.operations() == 0) break;  // if there is nothing to compute, sizes are arbitrary
     room::Shape joined = sizes;
     joined.*side *= joined.batches;
     joined.batches = 1;

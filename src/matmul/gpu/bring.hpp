@@ -42,7 +42,8 @@ Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
-/// Returns the operand of matrices that are already on the GPU in the required layout. Replaces meaningless strides.
+/// Returns the operand of matrices that are already on the GPU in the required layout. Replaces strides that have no
+/// meaning (of a single row, column or matrix).
 template <class T>
 Operand<T> in_place(const CallerMatrix<T>& given) {
   Operand<T> operand = given.operand;
@@ -51,9 +52,9 @@ Operand<T> in_place(const CallerMatrix<T>& given) {
   return operand;
 }
 
-/// Copies matrices from host memory into contiguous rows on the job's GPU. The copy is complete on return, or queued in
-/// the job's stream. `unturned` points to as many elements of scratch memory for matrices that are transposed on the
-/// GPU.
+/// Copies matrices from host memory into contiguous rows on the job's GPU. On return, the copy is complete or queued in
+/// the job's stream. If the matrices are transposed on the GPU, `unturned` points to scratch memory for the same number
+/// of elements.
 template <class T, class Element, class Job>
 void fill(const CallerMatrix<T>& given, Transfer transfer, Element* to, Element* unturned, Job& job) {
   switch (transfer) {
@@ -72,8 +73,8 @@ void fill(const CallerMatrix<T>& given, Transfer transfer, Element* to, Element*
   }
 }
 
-/// Returns the matrices on the job's GPU, in rows of contiguous elements. If `filled` is false, returns uninitialized
-/// memory for them. Throws UsageError if a view is not in the memory that it claims.
+/// Returns the matrices in rows of contiguous elements on the job's GPU. If `filled` is false, their memory is
+/// uninitialized. Throws UsageError if a view is not in the memory that it claims.
 template <class T, class Job>
 Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
@@ -100,7 +101,7 @@ Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Jo
   return result;
 }
 
-/// Copies what a variant has written into the memory from bring() to the caller's layout.
+/// Copies the results that a variant has written into the memory from bring() to the caller's layout.
 template <class T, class Job>
 void take_back(const Operand<T>& result, const CallerMatrix<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());

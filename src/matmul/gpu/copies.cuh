@@ -13,13 +13,15 @@ struct Wide {
   bool c;
 };
 
-/// Issues a thread's copies: the same elements of every portion in turn. A stage holds a portion of A ordered by k: all
-/// rows for one k are contiguous, and consecutive k are Shape::a_pitch apart. A portion of B follows at
-/// Shape::a_elements, with rows Shape::b_pitch apart. A is transposed on the way, which requires element-wise copies.
+/// Issues a thread's copies, which are the same elements of every portion. Each stage of shared memory holds one
+/// portion of A and one of B. The portion of A comes first, ordered by k: all rows for one k are contiguous, and
+/// consecutive k are Shape::a_pitch apart. A is transposed during the copy, which requires element-wise copies. The
+/// portion of B begins at Shape::a_elements and has rows Shape::b_pitch apart.
 template <class T, class Shape>
 class Copies {
  public:
-  /// Starts at k = `first`. Rows past the end of A repeat its last row; their elements of C are not stored.
+  /// Starts at k = `first`. Rows past the end of A repeat its last row, because the corresponding elements of C are not
+  /// stored.
   __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first,
                     const Wide& wide)
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
@@ -78,9 +80,9 @@ class Copies {
   const T* b_;
   std::int64_t b_stride_;
   std::int64_t a_stride_;
-  std::int64_t a_left_;  ///< remaining k, counted from the thread's element
+  std::int64_t a_left_;  ///< number of k from the thread's element to the end
   std::int64_t b_left_;
-  int a_rows_;   ///< rows of A from the thread's first row to the last
+  int a_rows_;   ///< number of rows of A from the thread's first row to the last
   int b_there_;  ///< number of elements of the thread's vector that are inside B
   int a_to_;
   int b_to_;

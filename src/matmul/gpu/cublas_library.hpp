@@ -1,4 +1,4 @@
-// Access to cuBLAS for its rungs. The library is opened on first use, so that nothing here depends on it.
+// Access to cuBLAS for its rungs. The library is opened on first use, so that programs run without it.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Reports whether the library is available, or why not.
+/// Returns whether the library is available, and if not, the reason.
 core::Support cublas_is_here();
 
 }  // namespace gradus::matmul_detail
@@ -26,14 +26,14 @@ using Handle = void*;
 
 inline constexpr int success = 0;
 inline constexpr int not_transposed = 0;
-inline constexpr int use_always = 2;  // use emulation wherever it is available
+inline constexpr int use_always = 2;  // emulate wherever the library can
 
 enum class Math : int {
   native = 0,      ///< no TF32 and no emulation
-  fixed_point = 8  ///< double emulated by several tensor-core passes over integers
+  fixed_point = 8  ///< emulates double by several tensor-core passes over integers
 };
 
-/// A product function of the library. It is column-major, so its A is our B transposed.
+/// A product function of the library. The library is column-major, so its first operand is our B transposed.
 template <class T>
 using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
                          long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,
@@ -65,7 +65,7 @@ class Library {
 
   bool emulates() const { return set_strategy_ != nullptr; }
 
-  /// Returns the handle of the current GPU, whose number is `gpu`. Handles are cached because creating one is slow.
+  /// Returns the handle of GPU `gpu`, which must be current. Handles are cached because creating one is slow.
   Handle handle(int gpu, Math math) const {
     static std::map<std::pair<int, Math>, Handle> handles;
     Handle& handle = handles[{gpu, math}];
@@ -99,7 +99,7 @@ class Library {
   int (*create_)(Handle*) = nullptr;
   int (*set_stream_)(Handle, cudaStream_t) = nullptr;
   int (*set_math_mode_)(Handle, int) = nullptr;
-  int (*set_strategy_)(Handle, int) = nullptr;  ///< since version 13
+  int (*set_strategy_)(Handle, int) = nullptr;  ///< exists since version 13 of the library
   const char* (*status_text_)(int) = nullptr;
   Multiply<float> single_ = nullptr;
   Multiply<double> double_ = nullptr;
@@ -120,7 +120,7 @@ void multiply(const Problem<T>& problem, Math math, const Execution& execution, 
   const Handle handle = library().handle(problem.gpu->gpu(), math);
   library().set_stream(handle, stream);
   const core::PhaseTimer timer(phases, "multiply");
-  const bool one = problem.batches == 1;  // portions consist of rows, otherwise of products
+  const bool one = problem.batches == 1;  // portions consist of rows if true, otherwise of products
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));

@@ -1,5 +1,5 @@
-// Kernels for products that are not tiled: products with a single row or column, which read each element of the matrix
-// once and are limited by memory, and tiny products. Also distributes blocks of k among blocks of threads.
+// Kernels for products that are not tiled: tiny products, and products with a single row or column. The latter read
+// each element of the matrix once and are limited by memory. Also distributes blocks of k among blocks of threads.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -12,11 +12,11 @@ namespace gradus::matmul_detail {
 template <class T>
 struct Split {
   T* sums = nullptr;  ///< for each block of k, one sum per element of C in row-major order; null if k is not split
-  std::int64_t elements = 0;  ///< number of elements of C in all products
+  std::int64_t elements = 0;  ///< number of elements of C, over all products
   std::int64_t first = 0;     ///< the first block of k in `sums`
   std::int64_t end = 0;       ///< one past the last block of k in `sums`
-  std::int64_t at_once = 0;   ///< blocks of k per block of threads
-  std::int64_t parts = 1;     ///< blocks of threads per tile
+  std::int64_t at_once = 0;   ///< number of blocks of k that a block of threads sums
+  std::int64_t parts = 1;     ///< number of blocks of threads per tile
 
   __device__ T* slice(std::int64_t block, std::int64_t of_a_product, std::int64_t batch) const {
     return sums + (block - first) * elements + batch * of_a_product;
@@ -31,7 +31,7 @@ struct Share {
   std::int64_t end_block;
 };
 
-/// Returns the calling block's share. All parts of a tile have consecutive numbers.
+/// Returns the calling block's share of the work. All parts of a tile have consecutive block numbers.
 template <class T>
 __device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
   const std::int64_t number = tiles.first + blockIdx.x;
@@ -45,10 +45,10 @@ __device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
 
 constexpr int line_threads = 128;
 
-// Matrix times column. A warp computes 32 rows, one per thread, and loads 32 x 32 elements at a time. The warp issues
-// loads of 32 neighbours in each of its rows before it waits, then each thread reads its own row from shared memory.
-// The next 32 x 32 elements are loaded while the current ones are used. Launch shape: a block of 4 warps per 128 rows
-// of C, or per part of k of these rows.
+// Matrix times column. A warp computes 32 rows, one per thread, and loads 32 x 32 elements at a time. In each row the
+// warp loads 32 neighbours, and it issues the loads of all rows before it waits. Each thread then reads its row from
+// shared memory. The next 32 x 32 elements are loaded while the current ones are used. Launch shape: a block of 4 warps
+// per 128 rows of C, or per part of k of these rows.
 template <class T>
 __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product, Tiles tiles, Split<T> split) {
   constexpr int side = 32;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t top = share.row * line_threads + warp * side;
-  if (top >= product.m) return;  // the whole warp
+  if (top >= product.m) return;  // the whole warp returns
   T(&a_tile)[side][side + 1] = a_tiles[warp];
   T(&b_tile)[side] = b_tiles[warp];
   const std::int64_t end = min(share.end_block * block_depth, product.k);
@@ -96,9 +96,9 @@ __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product
 }
 
 // Matrix times column with the copy engine, for rows that begin at multiples of 16 bytes. One warp issues copies of 512
-// bytes of each of 32 rows and of the column; the threads of the other warp compute one row each. A gap of 16 bytes
-// between rows lets eight threads read different banks. Throughput grows with the bytes in flight: 34 KiB per block and
-// six blocks per multiprocessor, without using registers.
+// bytes from each of 32 rows and from the column. Each thread of the other warp computes one row. A gap of 16 bytes
+// between rows in shared memory lets eight threads read different banks. Throughput grows with the bytes in flight: the
+// copies need no registers, so six blocks per multiprocessor have 34 KiB each in flight.
 struct LongRows {
   static constexpr int rows = 32;
   static constexpr int threads = 64;
@@ -108,8 +108,8 @@ struct LongRows {
   static constexpr int stage_bytes = rows * pitch + bytes;
 };
 
-/// Returns true if the copy engine can fetch the rows and the column. Only for float: double needs half as many
-/// additions per byte, so multiply_rows() is already limited by memory alone.
+/// Returns true if the copy engine can fetch the rows and the column. Only float benefits: double needs half as many
+/// additions per byte, so memory alone already limits multiply_rows().
 template <class T>
 bool has_long_rows(const Problem<T>& problem) {
   if (sizeof(T) != sizeof(float)) return false;
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(LongRows::threads)
     }
     cuda::make_barriers_known();
   }
-  __syncthreads();  // the barriers are initialized
+  __syncthreads();  // the barriers are now initialized
   const Share share = share_of(tiles, split);
   product.select(share.batch);
   const std::int64_t top = share.row * Shape::rows;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(LongRows::threads)
         filled[stage].arrive_for((rows + 1) * bytes);
         filled[stage].copy(memory[stage] + Shape::rows * Shape::pitch, product.b.data + first, bytes);
       }
-      __syncwarp();  // the barrier must expect the bytes before they arrive
+      __syncwarp();  // lane 0 announces the bytes before they can arrive
       if (has_row) filled[stage].copy(memory[stage] + lane * Shape::pitch, row + first, bytes);
     }
     return;
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(LongRows::threads)
     } else {
       for (int inner = 0; inner < static_cast<int>(end - first); inner += vector) add(inner);
     }
-    __syncwarp();  // all lanes have read the stage
+    __syncwarp();  // all lanes have now read the stage
     if (lane == 0) emptied[stage].arrive();
     advance();
     if ((first + columns) % block_depth != 0 && first + columns < end) continue;
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(LongRows::threads)
 #endif
 }
 
-// Row times matrix. A thread computes a vector of neighbouring columns and walks down their rows; neighbouring threads
+// Row times matrix. A thread computes a vector of neighbouring columns and walks down their rows. Neighbouring threads
 // read neighbouring vectors. Launch shape: one block per 128 vectors of columns of C, or per part of k of these
 // columns.
 template <class T>

@@ -1,5 +1,5 @@
-// Describes where the caller's matrices are, and how they reach the GPU in the layout that variants expect: rows of
-// contiguous elements. Plain C++, so that builds without CUDA can estimate memory.
+// Describes where the caller's matrices are and how they reach the GPU in the layout that variants expect, which is
+// rows of contiguous elements. Plain C++, so that builds without CUDA can estimate memory.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct CallerMatrix {
   std::int64_t batches = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  bool there = false;  ///< on the job's GPU
+  bool there = false;  ///< true if the matrix is on the job's GPU
 
   CallerMatrix transposed() const { return {operand.transposed(), batches, columns, rows, there}; }
   /// Returns the number of distinct matrices in memory.
   std::int64_t matrices() const { return operand.batch_stride == 0 ? 1 : batches; }
   std::int64_t elements() const { return matrices() * rows * columns; }
-  /// Returns the rows of all matrices as one matrix in host memory, or nothing if they are not evenly spaced.
+  /// Returns the rows of all matrices as one matrix in host memory, or nothing if the rows are not evenly spaced.
   std::optional<MatrixView<T>> lines() const {
     const std::int64_t between_rows = rows > 1 ? operand.row_stride : matrices() > 1 ? operand.batch_stride : columns;
     if (!has_rows() || between_rows < columns) return std::nullopt;
@@ -41,10 +41,10 @@ struct CallerMatrix {
 
 /// The transfer that brings a matrix to the GPU in the required layout.
 enum class Transfer : std::uint8_t {
-  in_place,                 ///< already there
-  turned,                   ///< copied into the required order on the GPU
-  uploaded,                 ///< by rows
-  uploaded_and_transposed,  ///< by columns, then transposed on the GPU
+  in_place,                 ///< used where it is on the GPU
+  turned,                   ///< rearranged on the GPU, where it already is
+  uploaded,                 ///< uploaded row by row
+  uploaded_and_transposed,  ///< uploaded column by column, then transposed on the GPU
   packed                    ///< packed in host memory, then uploaded
 };
 
@@ -52,7 +52,7 @@ template <class T>
 Transfer transfer_of(const CallerMatrix<T>& given) {
   if (given.there) return given.has_rows() ? Transfer::in_place : Transfer::turned;
   if (given.lines()) return Transfer::uploaded;
-  // Results take the reverse transfer, which a copy in host memory keeps simple.
+  // A result is transferred from the GPU to the caller. A copy in host memory keeps this transfer simple.
   return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 
@@ -69,7 +69,7 @@ core::Memory memory_of(const CallerMatrix<T>& given) {
   return {};
 }
 
-/// The operands of C = A B or of C' = B' A', whichever copies less.
+/// The operands of C = A B or of the transposed product C' = B' A', whichever copies less.
 template <class T>
 struct GpuOperands {
   Problem<T> problem;  ///< in the caller's layout
@@ -107,7 +107,7 @@ GpuOperands<T> gpu_operands(const Problem<T>& problem, const OnGpu& there) {
   return cost(transposed) < cost(straight) ? transposed : straight;
 }
 
-/// Returns an upper bound of the transfer's memory for matrices of this shape in any layout.
+/// Returns an upper bound of the transfer's memory for matrices of this shape, whatever their layout.
 inline core::Memory most_to_bring(const Shape& shape, bool there) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
     return cuda::part_bytes(shape.batches * rows * columns, static_cast<std::size_t>(shape.element_bytes));

@@ -22,10 +22,10 @@ struct PackedTile {
   }
 };
 
-// Packs by reading along the rows of the matrices and writing along the tile, with shared memory in between. `along_k`:
-// rows of the matrices are lines (A); otherwise columns are (B). `beyond`: the value past the end of k.
-// Order::line(place) and Order::k(place) give the element at a place of a tile. Groups of Order::depth values of k are
-// stored together.
+// Packs tiles through shared memory: reads along the rows of the matrices and writes along the tile. If `along_k`, the
+// lines are rows of the matrices (A), otherwise columns (B). `beyond` is the value past the end of k.
+// Order::line(place) and Order::k(place) say which element is stored at a place of a tile. Groups of Order::depth
+// values of k are stored together.
 //
 // Launch shape: one block per tile.
 template <class T, class Order, bool along_k>
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(packing_threads)
         value = along_k ? from[of_line * matrices.row_stride + of_k] : from[of_k * matrices.row_stride + of_line];
       turned[line][inner] = value;
     }
-    __syncthreads();  // all elements have arrived
+    __syncthreads();  // all elements have been written
 #pragma unroll
     for (int turn = 0; turn < together / packing_threads; ++turn) {
       const int to = first * panel_lines + turn * packing_threads + static_cast<int>(threadIdx.x);
@@ -77,7 +77,7 @@ template <class T, class OrderOfA, class OrderOfB>
 PackedProduct<T> packed_product(const Problem<T>& problem, cuda::Arena& memory, const cuda::Stream& stream) {
   const auto a = plain_panels<T>(problem.a.batch_stride == 0 ? 1 : problem.batches, problem.m, problem.k);
   const auto b = plain_panels<T>(problem.b.batch_stride == 0 ? 1 : problem.batches, problem.n, problem.k);
-  // Products past the end of k are -0, which changes no sum.
+  // Past the end of k, the products of the padding are -0, which changes no sum.
   const T* const packed_a = packed_operand<T, OrderOfA, true>(problem.a, a, T(-0.0), memory, stream);
   const T* const packed_b = packed_operand<T, OrderOfB, false>(problem.b, b, T(0), memory, stream);
   return {problem, a, b, reinterpret_cast<const unsigned char*>(packed_a),

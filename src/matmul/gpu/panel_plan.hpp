@@ -1,4 +1,4 @@
-// Chooses the panels of cuda_panels, for the table and for the variant. Plain C++.
+// Chooses the panels of cuda_panels, both for memory estimates and for the variant itself. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +14,25 @@ namespace gradus::matmul_detail {
 /// Panels have a multiple of this many rows or columns, except the last ones.
 inline constexpr std::int64_t panel_granule = 128;
 
-/// A step multiplies a panel of rows of A by a panel of columns of B, or computes whole products of a batch.
+/// The division of a product into steps. A step multiplies a panel of rows of A by a panel of columns of B, or computes
+/// whole products of a batch.
 struct PanelPlan {
   std::int64_t rows = 0;  ///< rows in a panel of A; 0 if nothing fits
   std::int64_t columns = 0;
-  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if each is computed whole
+  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if a step computes them whole
   std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
-  bool rows_outside =
-      true;  ///< visits all columns for a panel of rows before the next panel of rows; if false, the reverse
+  /// If true, the steps visit all columns for one panel of rows before they proceed to the next panel of rows. If
+  /// false, rows and columns change roles.
+  bool rows_outside = true;
   std::uint64_t bytes = 0;
-  std::uint64_t working_bytes = 0;  ///< part of `bytes` that a step needs in addition to its panels
+  std::uint64_t working_bytes = 0;  ///< the part of `bytes` that a step needs in addition to its panels
   double seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Requirements of a plan in addition to the shape.
 struct PanelNeeds {
-  bool a_is_turned = true;  ///< panels of A arrive by columns and need a second buffer to be transposed
+  bool a_is_turned = true;  ///< panels of A arrive column by column and need a second buffer to be transposed
   bool b_is_turned = true;
   std::function<std::uint64_t(const Shape& step)> working;  ///< GPU memory that a step needs in addition to its panels
 };
@@ -49,7 +51,7 @@ inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, co
   return most;
 }
 
-/// Bytes of a step's panels of A and B and of its block of C.
+/// The sizes in bytes of a step's panels of A and B and of its block of C.
 struct PanelBytes {
   std::uint64_t a, b, c;
 
@@ -61,7 +63,7 @@ struct PanelBytes {
   }
 };
 
-/// Returns the plan with the given numbers of panels on the GPU, and with its memory.
+/// Returns the plan with the given numbers of panels on the GPU, and computes its memory.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);
@@ -76,7 +78,7 @@ inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeed
   return plan;
 }
 
-/// Returns the panels that must fit so that a step can be prepared during the previous one.
+/// Returns the smallest number of panels of A that lets a step be prepared during the previous one.
 inline std::int64_t least_a_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.m, plan.rows));
 }
@@ -84,11 +86,11 @@ inline std::int64_t least_b_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.n, plan.columns));
 }
 
-/// Completes a plan with given rows, columns and products. Chooses the fastest combination of panels that stay on the
-/// GPU and order of steps. Returns a plan with 0 rows if nothing fits.
+/// Completes a plan whose rows, columns and products are given. Chooses how many panels stay on the GPU and the order
+/// of steps so that the time is least. Returns a plan with 0 rows if nothing fits.
 inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const PanelNeeds& needs,
                             std::uint64_t most_bytes) {
-  // Bytes and operations per second of an H200. The transfer rate varies much between hosts.
+  // Rates of an H200, in bytes and operations per second. The transfer rate varies much between hosts.
   constexpr double bytes_per_second = 22e9;
   const double operations_per_second = shape.element_bytes == sizeof(float) ? 23e12 : 27e12;
   constexpr double seconds_of_a_step = 1e-4;
@@ -111,7 +113,7 @@ inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const Pan
         double moved = whole_a + whole_b + steps * static_cast<double>(bytes.c);
         if (rows_outside && b_places < column_panels) moved += static_cast<double>(row_panels - 1) * whole_b;
         if (!rows_outside && a_places < row_panels) moved += static_cast<double>(column_panels - 1) * whole_a;
-        // Nothing is computed during the transfers of the first panels and the last block.
+        // The transfers of the first panels and of the last block overlap no computation.
         one.seconds = std::max(moved / bytes_per_second, shape.operations() / operations_per_second) +
                       static_cast<double>(bytes.a + bytes.b + bytes.c) / bytes_per_second + seconds_of_a_step * steps;
         if (one.seconds < best.seconds) best = one;
@@ -120,7 +122,7 @@ inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const Pan
   return best;
 }
 
-/// Returns the fastest plan that fits.
+/// Returns the fastest plan that fits in `most_bytes`.
 inline PanelPlan plan_panels(const Shape& shape, const PanelNeeds& needs, std::uint64_t most_bytes) {
   PanelPlan best;
   const auto consider = [&](const PanelPlan& plan) {

@@ -1,4 +1,4 @@
-// The kernel driver for products of packed operands. The rung supplies the multiplication and the use of the sums.
+// Launches kernels that multiply packed operands. The rung supplies the multiplication and what happens to the sums.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -35,7 +35,7 @@ struct PackedProduct {
         : a_(panel(packed.a, packed.a_panels, place.batch, place.row)),
           b_(panel(packed.b, packed.b_panels, place.batch, place.column)),
           bytes_(static_cast<unsigned int>(packed.a_panels.tile_bytes)) {}
-    /// Issues the copies for the next step. B follows A in the stage.
+    /// Issues the copies for the next step. In the stage, B follows A.
     __device__ void order(unsigned char* stage, cuda::Barrier& filled) {
       filled.arrive_for(2 * bytes_);
       filled.copy(stage, a_, bytes_);
@@ -52,30 +52,32 @@ struct PackedProduct {
 #endif
 };
 
-/// Threads of a block: one warpgroup copies, two multiply.
+/// The threads of a block: one warpgroup copies, two multiply.
 inline constexpr int copying_threads = 128;
 inline constexpr int multiplying_threads = 256;
 inline constexpr int packed_threads = copying_threads + multiplying_threads;
 
-/// Shared memory of a block: stages, the consumer's memory, and padding for an alignment of 1024 bytes.
+/// Returns the shared memory of a block: the stages, the consumer's memory, and padding for an alignment of 1024 bytes.
 template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
     std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;
 
-// One thread issues copies of a tile of A's panel and of B's for each stage. Two warpgroups multiply the tiles and add
-// the sums. Each stage has two barriers, `filled` and `emptied`. No barrier stops the whole block, so some warps
-// multiply while others add or store. Most registers are assigned to the multiplying warps.
+// Multiplies packed operands. For each stage, one thread issues the copies of a tile of A's panel and a tile of B's
+// panel. Two warpgroups multiply the tiles and add the sums. Each stage has two barriers, `filled` and `emptied`. No
+// barrier stops the whole block, so some warps multiply while others add or store. Most registers are assigned to the
+// multiplying warps.
 //
-// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct or a
-// class derived from it, with its own Source), a constructor from (job, private shared memory), and
+// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`. Its type `Job` is PackedProduct or a
+// class derived from PackedProduct with another Source. Its constructor takes the job and the consumer's part of shared
+// memory. It has the functions
 //   multiply(stage, number)   multiplies the tiles that Source::order() has brought
 //   add(number, is_last)      processes the sums after the stage is released
 //   finish(place)             stores the tile of C
 // A Consumer with `loads_ahead` also has load(stage) for the first stage. Its multiply(stage, next stage, wait) loads
 // from the next stage after calling wait().
 //
-// Launch shape: packed_threads per block, one block per tile of C. (Persistent blocks that take tiles in turn drift
-// apart after some tiles, share less in the L2 cache and are slower.)
+// Launch shape: packed_threads per block, one block per tile of C. Persistent blocks that take tiles in turn would be
+// slower: they drift apart after some tiles and share less in the L2 cache.
 template <class Consumer>
 __global__ void __launch_bounds__(packed_threads, 1)
     multiply_panels(const __grid_constant__ typename Consumer::Job job, std::int64_t first_tile) {
@@ -93,7 +95,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     }
     cuda::make_barriers_known();
   }
-  __syncthreads();  // the barriers are initialized
+  __syncthreads();  // the barriers are now initialized
   const Tiles::Place place = job.tiles.place_in_strips(first_tile + blockIdx.x);
   const std::int64_t tiles_deep = job.a_panels.tiles_deep();
   int stage = 0;
@@ -124,7 +126,8 @@ __global__ void __launch_bounds__(packed_threads, 1)
         const int now = stage;
         advance();
         const bool is_last = tile + 1 == tiles_deep;
-        // After the last stage nothing arrives. What is loaded from the next stage is not used.
+        // Nothing arrives after the last stage. The consumer loads from the next stage anyway but does not use the
+        // values.
         const bool is_there = is_last || filled[stage].has_ended(parity);
         consumer.multiply(memory + now * bytes, memory + stage * bytes, [&] {
           if (!is_there) filled[stage].wait(parity);
@@ -158,7 +161,7 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
-  // These kernels are several times as fast as the slowest rung.
+  // Kernels for packed operands are several times as fast as the slowest rung, to which first_portion() applies.
   cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});

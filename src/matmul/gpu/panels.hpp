@@ -1,10 +1,10 @@
 // Sizes of operands that are packed for the copy engine of a GPU. Plain C++, so that builds without CUDA can estimate
 // memory.
 //
-// A panel holds 128 rows of A or 128 columns of B and is divided along k into tiles. Each tile has the layout of shared
-// memory, so one instruction copies it. The tiles of a panel are contiguous. The code that packs and multiplies the
-// elements defines their type and their order within a tile. Past the borders, panels hold elements whose products
-// change no sum.
+// A panel holds 128 rows of A or 128 columns of B and is divided along k into tiles. The tiles of a panel are
+// contiguous. Each tile has the layout of shared memory, so one instruction copies it. The type of the elements and
+// their order within a tile are up to the code that packs and multiplies them. Past the borders, panels are padded with
+// elements whose products change no sum.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr int panel_lines = 128;  ///< rows of A or columns of B in a pan
 struct Panels {
   std::int64_t matrices;
   std::int64_t lines;  ///< rows of A or columns of B in one matrix
-  std::int64_t depth;  ///< k
+  std::int64_t depth;  ///< length of a line, which is k
   int tile_depth;
   int tile_bytes;
 
@@ -30,7 +30,7 @@ struct Panels {
   std::int64_t bytes() const { return tiles() * tile_bytes; }
 };
 
-/// Number of k in a tile of unmodified elements: 64 for float, 16 for double.
+/// The number of k per tile of unmodified elements: 64 for float, 16 for double.
 template <class T>
 constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 16;
 template <class T>

@@ -1,4 +1,4 @@
-// Chooses the kernel of cuda_pipelined, and whether blocks of k are summed in parallel. Plain C++.
+// Chooses the kernel of cuda_pipelined and whether blocks of k are summed in parallel. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct TileSize {
 /// Returns the part of C that a block of threads computes.
 constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   switch (kernel) {
-    case Kernel::cells: return {1, 256};  // counted in row-major order over all products
+    case Kernel::cells: return {1, 256};  // elements are counted in row-major order over all products
     case Kernel::rows: return {128, 1};
     case Kernel::long_rows: return {32, 1};
     case Kernel::columns: return {1, 128 * 16 / element_bytes};
@@ -47,19 +47,21 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   return {};
 }
 
-/// Multiprocessors of a large GPU, and the number of threads that hides its memory latency. They are constants, not the
-/// values of the job's GPU, so that the estimate and the job use the same plan. The result does not depend on them.
+/// Properties of a large GPU: its multiprocessors, and the number of threads that hides its memory latency. The
+/// estimate and the job must use the same plan, so these are constants instead of properties of the job's GPU. The
+/// result does not depend on them.
 inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
-/// The largest C whose k is split. Tiles of a larger C occupy the GPU by themselves.
+/// The largest number of elements of C for which k is split. The tiles of a larger C occupy the GPU without splitting.
 inline constexpr std::int64_t most_split_elements = std::int64_t{1} << 21;
-/// Memory limit for the sums of blocks of k.
+/// Upper limit of the memory for the sums of blocks of k.
 inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
 inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }
 
-/// Returns the number of blocks of k whose sums are in memory at a time if they are summed in parallel, or 0 if they
-/// never are. The result is the same for the transposed product and for a batch that is joined to one product.
+/// Returns how many blocks of k have their sums in memory at a time if they are summed in parallel, or 0 if this
+/// product never splits k. The result is the same for the transposed product and for a batch that is joined to one
+/// product.
 inline std::int64_t slices_of(const Shape& shape) {
   const std::int64_t blocks = blocks_of_k(shape);
   if (blocks < 2 || static_cast<double>(shape.batches) * static_cast<double>(shape.m) * static_cast<double>(shape.n) >
@@ -73,16 +75,17 @@ inline std::int64_t slices_of(const Shape& shape) {
 
 struct Plan {
   Kernel kernel = Kernel::large;
-  /// Blocks of k that are summed in parallel and then added in order. If 0, one thread sums all blocks of an element.
+  /// The number of blocks of k that are summed in parallel and then added in order. If 0, one thread sums all blocks of
+  /// an element.
   std::int64_t slices = 0;
-  std::int64_t blocks_at_once = 1;  ///< how many of `slices` a block of threads sums in sequence
+  std::int64_t blocks_at_once = 1;  ///< number of blocks of k that a block of threads sums in sequence
 };
 
-/// Upper bound of the shared memory of a block of threads, for all kernels.
+/// Upper bound of the shared memory that any kernel uses per block of threads.
 inline constexpr std::uint64_t most_shared_bytes = std::uint64_t{88} << 10;
 
-/// Returns true if packing A and B for the copy engine saves more time than it costs. Each element is copied once per
-/// row or column and used as many times as the other side is long.
+/// Returns true if packing A and B for the copy engine saves more time than it costs. Packing copies each element once.
+/// The product uses an element of A n times and an element of B m times.
 inline bool packing_pays(const Shape& shape) {
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
@@ -100,9 +103,9 @@ constexpr int threads_of(Kernel kernel) {
   }
 }
 
-// Estimates the fastest kernel for a shape. Tiled kernels: a multiprocessor processes its tiles in sequence, each at
-// the cost of its kind, even if the matrices do not fill the tile. Storing and adding split sums costs another fifth.
-// The other kernels are limited by memory latency and need many threads.
+// Returns the kernel with the least estimated time for a shape. For tiled kernels, a multiprocessor processes its tiles
+// in sequence. Each tile costs the same even if the matrices do not fill it. Storing and adding split sums costs
+// another fifth. The other kernels are limited by memory latency and need many threads.
 inline Plan plan_of(const Shape& shape) {
   Plan plan;
   const auto tiles = [&](Kernel kernel) {
@@ -143,8 +146,8 @@ inline Plan plan_of(const Shape& shape) {
   return plan;
 }
 
-/// Returns the plan for a matrix times a column that the copy engine can fetch. Splits k into as many parts as run
-/// concurrently, within the slices of the original plan.
+/// Returns the plan for a matrix times a column that the copy engine can fetch. Splits k into as many parts as can run
+/// concurrently, but into at most the slices of the original plan.
 inline Plan by_long_rows(Plan plan, const Shape& shape) {
   constexpr std::int64_t at_once = 6 * multiprocessors;
   plan.kernel = Kernel::long_rows;
@@ -155,8 +158,8 @@ inline Plan by_long_rows(Plan plan, const Shape& shape) {
   return plan;
 }
 
-/// Returns an upper bound of the GPU memory for the sums of blocks and their running total. Covers the product, its
-/// transpose, and a batch joined to one product.
+/// Returns an upper bound of the GPU memory for the sums of blocks of k and their running total. The bound also holds
+/// for the transposed product and for a batch that is joined to one product.
 inline std::uint64_t sum_bytes(const Shape& shape) {
   Shape transposed = shape;
   std::swap(transposed.m, transposed.n);

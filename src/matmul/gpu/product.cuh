@@ -1,9 +1,9 @@
 // Common code of the CUDA rungs: a product as kernels see it, the numbering of its tiles, and the launches.
 //
-// Signed zeros. A chain of the canonical result starts from +0, and the total of the chains starts from the first
-// chain. A total that starts from -0 has the same value, because -0 + x is x for every x. Past its borders A is -0 and
-// B is +0. Their product is -0, which changes no sum, so a chain may continue to the end of a tile. If both were +0, a
-// sum of -0 would become +0.
+// Signed zeros. A chain of the canonical result starts from +0, and the total of the chains starts as the first chain.
+// The kernels may start the total from -0 instead, because -0 + x is x for every x. Past its borders A is padded with
+// -0 and B with +0. Their product is -0, which changes no sum, so a chain may continue to the end of a tile. If both
+// were padded with +0, the product +0 would turn a sum of -0 into +0.
 #pragma once
 
 #include "core/phases.hpp"
@@ -37,7 +37,7 @@ struct Product {
     b = b.at(batch);
     c = c.at(batch);
   }
-  /// Loads an element, or a value that changes no sum past the borders.
+  /// Loads an element. Past the borders, returns a value that changes no sum.
   __device__ T load_a(std::int64_t row, std::int64_t inner) const {
     return row < m && inner < k ? a(row, inner) : T(-0.0);
   }
@@ -52,13 +52,13 @@ struct Product {
 
 /// The tiles of C for a batch, numbered row by row, one product after another. A block computes one tile.
 struct Tiles {
-  std::int64_t across = 1;        ///< tiles in a row of tiles
-  std::int64_t of_a_product = 1;  ///< tiles in a product
+  std::int64_t across = 1;        ///< number of tiles in a row of tiles
+  std::int64_t of_a_product = 1;  ///< number of tiles in a product
   std::int64_t first = 0;         ///< first tile of the launch
 
   struct Place {
     std::int64_t batch;
-    std::int64_t row;  ///< in tiles
+    std::int64_t row;  ///< row of tiles
     std::int64_t column;
   };
   __device__ Place place() const {
@@ -66,8 +66,8 @@ struct Tiles {
     const std::int64_t within = tile % of_a_product;
     return {tile / of_a_product, within / across, within % across};
   }
-  /// Returns the position of a tile if tiles are numbered column by column within strips of eight rows of tiles.
-  /// Consecutive tiles, which run concurrently, then share A and B in the L2 cache.
+  /// Returns the position of a tile in an order that numbers tiles column by column within strips of eight rows of
+  /// tiles. Consecutive tiles run concurrently and, in this order, share A and B in the L2 cache.
   __device__ Place place_in_strips(std::int64_t tile) const {
     constexpr std::int64_t rows_at_once = 8;
     const std::int64_t within = tile % of_a_product;
@@ -86,8 +86,8 @@ Tiles tiles_of(const Problem<T>& problem, std::int64_t rows, std::int64_t column
   return tiles;
 }
 
-/// Calls launch(product, tiles, blocks) until all tiles of rows x columns elements are computed. Each call launches
-/// `blocks` blocks. Divides long work into launches so that a stop request takes effect in time.
+/// Calls launch(product, tiles, blocks) until all tiles of rows x columns elements are computed. Each call must launch
+/// `blocks` blocks. Long work is divided into several launches so that a stop request takes effect in time.
 template <class T, class Launch>
 void for_tiles(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases, std::int64_t rows,
                std::int64_t columns, const Launch& launch) {

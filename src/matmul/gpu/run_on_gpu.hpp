@@ -1,4 +1,4 @@
-// Runs a GPU variant: the steps of matmul() around the variant.
+// Runs a GPU variant, with the transfers before and after it.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Uploads the matrices, runs a GPU variant, and copies C back. Has the signature of variant.run() plus the variant.
+/// Uploads the matrices, runs a GPU variant, and copies C back. Takes the variant and the parameters of Variant::run().
 template <class T>
 void run_on_gpu(const Problem<T>& given, const OnGpu& there, const Variant& variant, const Execution& execution,
                 std::vector<Phase>& phases);

@@ -1,4 +1,4 @@
-// Support and memory functions for the rows of GPU variants.
+// Functions for the `supports` and `memory` entries of the GPU variants' rows.
 #pragma once
 
 #include "cuda/sizes.hpp"
@@ -9,11 +9,11 @@
 
 namespace gradus::matmul_detail {
 
-/// Runs the rung that other rungs fall back to for products that they do not support.
+/// Runs `cuda_pipelined`, to which other rungs pass the products that they do not support.
 template <class T>
 Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
-// Memory for the matrices and for their transfer.
+// Returns the memory for the matrices and for their transfer.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
 }
@@ -27,14 +27,15 @@ inline core::Support pipelined_on_gpu(const Shape& shape, const execution::Machi
   return execution::fits_shared(most_shared_bytes, "tiles", machine);
 }
 
-// Adds packed operands, or the sums of blocks of k that are summed in parallel.
+// Like gpu_memory(), plus packed operands or the sums of blocks of k that are summed in parallel.
 inline core::Memory pipelined_memory(const Shape& shape, int threads) {
   core::Memory memory = gpu_memory(shape, threads);
   memory.device += shape.element_bytes == sizeof(float) && packing_pays(shape) ? packed_bytes(shape) : sum_bytes(shape);
   return memory;
 }
 
-// Tensor-core rungs need memory for their panels, and for `strict` if the tensor cores cannot be used.
+// Like gpu_memory(), plus the panels of a tensor-core rung, and plus the needs of `strict` in case the tensor cores
+// cannot be used.
 inline core::Support on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
   if (shape.element_bytes != sizeof(float))

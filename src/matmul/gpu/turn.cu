@@ -16,8 +16,8 @@ bool runs_down(const Operand<T>& operand) {
   return distance(operand.row_stride) < distance(operand.column_stride);
 }
 
-// Transposes or copies tiles. A warp reads contiguous elements and writes contiguous elements, through shared memory if
-// the two orders differ. Launch shape: a block of 32 x 8 threads per tile of 32 x 32 elements.
+// Transposes or copies tiles. A warp reads and writes contiguous elements. If the two orders differ, the elements pass
+// through shared memory. Launch shape: a block of 32 x 8 threads per tile of 32 x 32 elements.
 template <class T>
 __global__ void __launch_bounds__(side* rows_at_once)
     turn_tiles(Operand<const T> from, Operand<T> to, Tiles tiles, std::int64_t rows, std::int64_t columns,
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(side* rows_at_once)
     if (place.row * side + row < rows && place.column * side + column < columns)
       tile[row][column] = from(place.row * side + row, place.column * side + column);
   }
-  __syncthreads();  // all elements have arrived
+  __syncthreads();  // all elements have been written
   for (int y = static_cast<int>(threadIdx.y); y < side; y += rows_at_once) {
     const int row = write_down ? x : y;
     const int column = write_down ? y : x;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(side* rows_at_once)
   }
 }
 
-// Launch shape: one thread per element, in the order in which elements are contiguous.
+// Launch shape: one thread per element. Consecutive threads have elements that are contiguous in memory.
 template <class T>
 __global__ void scale_elements(Product<T> product, std::int64_t elements) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

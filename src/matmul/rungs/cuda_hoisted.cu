@@ -1,15 +1,15 @@
 // cuda_hoisted: values that the loops recompute in every pass are computed once, before the loops.
 //
-// What changes from `cuda_unrolled`: there, each tile needs two addresses, computed from row, column and stride by
-// 64-bit multiplications, and four comparisons with the borders. Here, each thread advances two pointers, one along its
-// row of A and one down its column of B. It checks once whether they are inside the matrices, and it checks the border
-// of k once per 32 tiles instead of in every tile. Its addresses in shared memory are pointers, too.
+// What changes from `cuda_unrolled`: there, each tile needs two addresses, which cost 64-bit multiplications of row,
+// column and stride, and four comparisons with the borders. Here, each thread advances two pointers, one along its row
+// of A and one down its column of B. It checks once whether the row and the column are inside the matrices. It checks
+// the border of k once per 32 tiles instead of in every tile. Its addresses in shared memory are pointers, too.
 //
 // The hoisted values occupy registers, so the launch bounds limit how many the compiler may use.
 //
 // Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
 // Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. Compilers move what
-// they can prove invariant, but not a 64-bit multiplication that depends on a comparison.
+// they can prove to be invariant. They do not move a 64-bit multiplication that depends on a comparison.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 
@@ -29,16 +29,16 @@ template <class T>
 struct Walk {
   const T* a;  ///< the next element of A to load
   const T* b;
-  std::int64_t b_step;  ///< from a tile of B to the one below
-  bool in_a;            ///< the thread's row is inside A
+  std::int64_t b_step;  ///< distance from a tile of B to the tile below
+  bool in_a;            ///< true if the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< where the thread stores its element of the tile, in shared memory
+  T* a_place;  ///< the thread's element of the tile of A, in shared memory, to be stored
   T* b_place;
-  const T* a_row;     ///< the row that it reads, in shared memory
-  const T* b_column;  ///< the column that it reads, in shared memory
+  const T* a_row;     ///< the row that the thread reads, in shared memory
+  const T* b_column;  ///< the column that the thread reads, in shared memory
 };
 
-/// Extends the chain `sum` by one tile, of which `depth` products are inside the matrices.
+/// Extends the chain `sum` by one tile. The first `depth` products of the tile are inside the matrices.
 template <class T, bool whole>
 __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
   const bool a_is_there = walk.in_a && (whole || static_cast<int>(threadIdx.x) < depth);
@@ -64,10 +64,10 @@ __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
   return sum;
 }
 
-// Launch shape: one block per tile of C, one thread per element. The launch bounds ask for two blocks per
-// multiprocessor, so that one multiplies while the other waits at its barrier; a thread may then use 32 registers. The
-// hoisted values stay in registers throughout. Without the bounds the compiler uses 44 registers for double, which
-// leaves room for only one block.
+// Launch shape: one block per tile of C, one thread per element. The launch bounds request two blocks per
+// multiprocessor, so that one block multiplies while the other waits at its barrier. A thread may then use 32
+// registers, which keep the hoisted values throughout. Without the bounds the compiler uses 44 registers for double,
+// and only one block fits.
 template <class T>
 __global__ void __launch_bounds__(side* side, 2) multiply(Product<T> product, Tiles tiles) {
   __shared__ alignas(16) T a_tile[side * side];

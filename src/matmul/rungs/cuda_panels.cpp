@@ -1,19 +1,20 @@
-// cuda_panels: matrices in host memory pass through the GPU in panels while it computes. Serves matrices that are
-// larger than the GPU's memory, and matrices whose transfer takes as long as their product.
+// cuda_panels: matrices in host memory pass through the GPU in panels while it computes. The rung serves matrices that
+// are larger than the GPU's memory, and matrices whose transfer takes as long as their product.
 //
-// What changes from `cuda_pipelined`: the first product begins before all matrices are on the GPU. C is divided into
-// blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
-// thread uploads the panels of the next block and downloads the previous one. The arithmetic hides the copies in both
-// directions, except for the first panels and the last block.
-// * k is not divided. A block does not depend on the others and has the bits that it would have alone.
-// * The order of the blocks is known, so a panel is evicted only for one that is needed sooner. If all of A or all of B
-//   fits, it is transferred once. Otherwise one operand is transferred once, and the other once per panel of the first.
-// * gpu/panel_plan.hpp weighs panel sizes: many blocks hide more of the transfers, large blocks transfer less.
+// What changes from `cuda_pipelined`: computation begins before all matrices are on the GPU. C is divided into blocks.
+// Each block is the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
+// thread uploads the panels of the next block and downloads the previous block. The computation thus hides the copies
+// in both directions, except for the first panels and the last block.
+// * k is not divided. A block does not depend on the other blocks and has the same bits as without division.
+// * The order of the blocks is known in advance, so the panel that is evicted is always the one whose next use is
+//   farthest away. If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred
+//   once, and the other operand once per panel of the first.
+// * gpu/panel_plan.hpp chooses the sizes of panels: many blocks hide more of the transfers, large blocks transfer less.
 // * In a batch of small products, several products form one step.
 //
-// Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once if it fits, otherwise A once and B m /
-// (rows of a panel) times. The slower of computation and transfer sets the pace.
-// Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory twice.
+// Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once if A or B fits, otherwise A once and B m
+// / (rows of a panel) times. The slower of computation and transfer determines the time.
+// Limits: the matrices must be in host memory. Twice 128 rows of A and 128 columns of B must fit the GPU's memory.
 // Source: tiling as in any product, one level further out.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"
@@ -52,7 +53,7 @@ std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a
     for (std::int64_t number = 0; number < row_panels * column_panels; ++number) {
       const std::int64_t inside = plan.rows_outside ? column_panels : row_panels;
       const std::int64_t outer = number / inside;
-      // Alternates the direction, so that the last panel of a pass is the first panel of the next.
+      // Alternates the direction, so that each pass begins with the panel with which the previous pass ended.
       const std::int64_t inner = outer % 2 == 0 ? number % inside : inside - 1 - number % inside;
       const std::int64_t row = plan.rows_outside ? outer : inner;
       const std::int64_t column = plan.rows_outside ? inner : outer;
@@ -70,7 +71,7 @@ std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a
   return steps;
 }
 
-/// GPU memory for the panels of one operand.
+/// GPU memory for panels of one operand.
 template <class T>
 class Places {
  public:
@@ -80,10 +81,11 @@ class Places {
 
   struct Place {
     T* memory;
-    bool is_filled;  ///< already holds the panel
+    bool is_filled;  ///< true if the place already holds the panel
   };
   /// Returns the place of the panel that a step needs. If the panel is not on the GPU, evicts the panel whose next use
-  /// is furthest away, except the one that the previous step still uses. `wanted` lists the panel numbers of all steps.
+  /// is farthest away, but never a panel that the previous step still uses. `wanted` lists the panel numbers of all
+  /// steps.
   Place place_for(std::size_t step, const std::vector<std::int64_t>& wanted) {
     Held* latest = nullptr;
     std::size_t when = 0;
@@ -110,12 +112,13 @@ class Places {
   std::vector<Held> places_;
 };
 
-/// Synchronizes the copying thread with the computing thread: counts steps that are ready and blocks that are computed.
+/// Synchronizes the copying thread and the computing thread: counts the steps that are ready and the blocks that are
+/// computed.
 class Handover {
  public:
   void step_is_ready() { change(ready_); }
   void block_is_computed() { change(computed_); }
-  /// Ends the other thread's waits, when this thread ends early.
+  /// Ends the waiting of the other thread. A thread calls this when it ends early.
   void give_up() {
     const std::lock_guard<std::mutex> lock(mutex_);
     given_up_ = true;
@@ -204,8 +207,9 @@ class PanelRun {
     }
   }
 
-  /// Runs in a separate thread with a separate stream. Prepares a step while the previous one is computed. It starts
-  /// when the step before the previous one is done, because it may reuse that step's panels and block of C.
+  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. Preparing
+  /// a step starts when the step two before it is done, because both may use the same places for panels and for the
+  /// block of C.
   void copy_all() {
     const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
     for (std::size_t step = 0; step < steps_.size(); ++step) {
@@ -239,8 +243,8 @@ class PanelRun {
     take_back(in_rows(c, c_places_[number % 2]), c, job);
   }
 
-  /// Returns how to transfer one panel. A panel may be contiguous although the whole matrix is not, for example if it
-  /// has one row or is the last product of a batch. Memory for transposing exists only if the whole matrix is
+  /// Returns how to transfer one panel. A panel may be contiguous although the whole matrix is not, for example if the
+  /// panel has one row or is the last product of a batch. Memory for transposing exists only if the whole matrix is
   /// transposed.
   static Transfer transfer_of_panel(const CallerMatrix<const T>& panel, const T* unturned) {
     const Transfer transfer = transfer_of(panel);
@@ -284,7 +288,7 @@ class PanelRun {
   const Problem<T>& problem_;
   const Execution& execution_;
   cuda::Job& job_;
-  Execution inner_execution_;  ///< without a progress callback for single steps
+  Execution inner_execution_;  ///< a copy without a progress callback, for single steps
   std::vector<Step> steps_;
   std::vector<std::int64_t> a_wanted_;
   std::vector<std::int64_t> b_wanted_;
@@ -292,9 +296,9 @@ class PanelRun {
   Places<T> b_places_;
   std::vector<Ready> ready_;  ///< indexed by step
   T* c_places_[2] = {};
-  T* a_unturned_ = nullptr;  ///< a panel as uploaded, if columns are contiguous in host memory
+  T* a_unturned_ = nullptr;  ///< a panel of A before transposition, if columns are contiguous in host memory
   T* b_unturned_ = nullptr;
-  cuda::Arena::Mark rest_;  ///< the working memory of a step begins here
+  cuda::Arena::Mark rest_;  ///< where the working memory of a step begins
   Handover handover_;
 };
 
@@ -344,7 +348,7 @@ core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machin
   return core::Support::yes();
 }
 
-// The minimum. With more memory, less is transferred.
+// Returns the minimum. With more memory, less is transferred.
 core::Memory panels_memory(const Shape& shape, int) {
   const std::uint64_t least =
       shape.operations() > 0 ? least_panel_bytes(shape, any_panels(execution::this_machine())) : 0;

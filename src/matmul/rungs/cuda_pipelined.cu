@@ -1,21 +1,23 @@
 // cuda_pipelined: operands are copied ahead of the arithmetic, and each kind of shape has its own kernel.
 //
 // What changes from `cuda_warp_tiled`:
-// * Copies from global to shared memory bypass the registers (cp.async). They run several portions of k ahead: three
-//   portions are in flight while a fourth is used. A is transposed on the way, element by element.
+// * Copies from global to shared memory bypass the registers (cp.async). They run three portions of k ahead of the
+//   arithmetic: three portions are in flight while a fourth is used. A is transposed during the copy, element by
+//   element.
 // * A thread loads its operands for the next k while it multiplies the operands of the current k.
-// * Large products of float, on GPUs with a copy engine: A and B are packed tile by tile in the layout of shared
-//   memory. One thread of a block then issues copies of 32 KiB each, and the other threads only load operands and
-//   multiply (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
+// * For large products of float on GPUs with a copy engine, A and B are packed tile by tile in the layout of shared
+//   memory. One thread of a block issues copies of 32 KiB each. The other threads only load operands and multiply
+//   (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
 // * Small and narrow products use other tile sizes. A batch of tiny products uses a thread per element. Products with a
 //   single row or column use kernels that read each element of the matrix once and are limited by memory
 //   (gpu/lines.cuh).
-// * If C is too small to occupy the GPU and k is long, blocks of 256 products are summed in parallel and their sums are
-//   stored. Another kernel adds the sums in order. The blocks are independent, so the bits are the same.
+// * If C is too small to occupy the GPU and k is long, blocks of 256 products are summed in parallel, and their sums
+//   are stored. Another kernel adds the stored sums in order. The blocks of the canonical result are independent, so
+//   its bits do not change.
 //
-// Barriers: one per portion, after all of its copies have arrived. It also ensures that no thread still reads the
-// previous portion, which the next copies overwrite. With packed operands: two per stage, between the copying and the
-// multiplying threads.
+// Barriers: one per portion, after all of the portion's copies have arrived. The barrier also ensures that no thread
+// still reads the previous portion, which the next copies overwrite. With packed operands, two barriers per stage
+// synchronize the copying thread and the multiplying threads.
 // Operations: 2 m n k, with m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`. Packed operands are written and
 // read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
 // products with one row or column by memory.
@@ -39,8 +41,9 @@ namespace {
 // ---------------------------------------------------------------------------------------------------------------------
 // Tiles
 
-/// A block's tile: warps_down x warps_across warps, each of lanes_down x lanes_across threads with own_rows x
-/// own_columns elements. A portion is `portion` columns of A and rows of B. Shared memory holds `stages` portions.
+/// The tile of a block. It has warps_down x warps_across warps. A warp has lanes_down x lanes_across threads, and a
+/// thread has own_rows x own_columns elements. A portion is `portion` columns of A and rows of B. Shared memory holds
+/// `stages` portions.
 template <class T, int warps_down_, int warps_across_, int lanes_down_, int own_rows_, int own_columns_, int portion_,
           int stages_, int blocks_per_multiprocessor_>
 struct PipelineShape {
@@ -80,9 +83,9 @@ template <class T>
 struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4 ? 32 : 16, 4, 2> {};
 
 /// Adds the product of `depth` columns of A and rows of B in shared memory to the sums. `a` and `b` point to the
-/// thread's first row and column; a_pitch and b_pitch are the distances to the next k. A thread has groups of
-/// neighbouring rows and columns, one vector each, at distances a_apart and b_apart. Operands are loaded one k ahead of
-/// their use.
+/// thread's first row and column. a_pitch and b_pitch are the distances to the next k. A thread has groups of
+/// neighbouring rows and columns. A group is one vector, and groups are a_apart and b_apart apart. Operands are loaded
+/// one k ahead of their use.
 template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
 __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
   constexpr int vector = vector_length<T>;
@@ -154,7 +157,7 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
 #pragma unroll 1
   for (int now = 0; now < portions; ++now) {
     cuda::wait_for_copies<stages - 2>();
-    __syncthreads();  // this portion has arrived; the previous one may be overwritten
+    __syncthreads();  // this portion has arrived, and the previous portion may be overwritten
     if (const int next = now + stages - 1; next < portions)
       copies.order(shared + next % stages * Shape::stage_elements);
     cuda::end_group();
@@ -162,7 +165,7 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
     add_products<Shape::portion, Shape::a_pitch, Shape::b_pitch, Shape::lanes_down * vector,
                  Shape::lanes_across * vector>(sums, operands + row, operands + Shape::a_elements + column);
     if ((now + 1) % portions_of_a_block != 0 && now + 1 != portions) continue;
-    // The end of a block of k.
+    // A block of k ends here.
     if (split.sums != nullptr) {
       T* const slice = split.slice(share.first_block + now / portions_of_a_block, product.m * product.n, share.batch);
 #pragma unroll
@@ -277,8 +280,9 @@ class RegisterTile {
 // ---------------------------------------------------------------------------------------------------------------------
 // Sums of blocks to totals
 
-// Launch shape: one thread per element of C, over all products. `totals` holds the totals of the preceding blocks of k,
-// unless `are_first`, and receives the totals up to the last available block.
+// Launch shape: one thread per element of C, over all products. Unless `are_first`, `totals` holds the totals of the
+// preceding blocks of k. The kernel adds the available blocks and stores the totals in `totals` or, if `are_last`, the
+// result in C.
 template <class T>
 __global__ void add_sums(Product<T> product, Split<T> split, T* totals, bool are_first, bool are_last) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -327,7 +331,7 @@ void launch(Kernel kernel, const Product<T>& product, const Tiles& tiles, const 
     case Kernel::small: launch_tiles<T, Kernel::small>(product, tiles, split, wide, blocks, stream); break;
     case Kernel::tall: launch_tiles<T, Kernel::tall>(product, tiles, split, wide, blocks, stream); break;
     case Kernel::wide: launch_tiles<T, Kernel::wide>(product, tiles, split, wide, blocks, stream); break;
-    case Kernel::cells: break;  // multiply_in_cells()
+    case Kernel::cells: break;  // handled by multiply_in_cells()
   }
   cuda::check_launch("multiply");
 }
@@ -413,7 +417,8 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
     add_sums<<<cuda::blocks_for(split.elements, threads), threads, 0, stream>>>(product, split, totals,
                                                                                 first_block == 0, split.end == blocks);
     cuda::check_launch("add_sums");
-    // Without this wait, launches of many short portions are queued long before they run and see no stop request.
+    // Without this wait, short portions would be queued long before they run, and their launches would see no stop
+    // request.
     if (split.end < blocks) stream.wait();
   }
   stream.wait();

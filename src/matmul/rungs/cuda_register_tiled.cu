@@ -1,14 +1,14 @@
 // cuda_register_tiled: each thread keeps 64 elements of C in registers (f64: 16).
 //
 // What changes from `cuda_hoisted`: there, every multiply-add loads two elements from shared memory, which delivers one
-// element per clock to each of 32 lanes. These loads, and not the arithmetic, limit the rate. Here, each thread
-// computes 8 x 8 elements of C. For each k it loads 8 elements of A's tile and 8 of B's and performs 64 multiply-adds,
-// which is a quarter of a load per multiply-add instead of two. A block of 16 x 16 threads computes 128 x 128 elements
-// from 8 columns of A and 8 rows of B in shared memory. The elements of a thread are 16 apart in both directions, so
-// that neighbours in a warp read neighbouring elements from different banks and write contiguous elements.
+// element per clock to each of 32 lanes. These loads, not the arithmetic, limit the rate. Here, each thread computes 8
+// x 8 elements of C. For each k it loads 8 elements of A's tile and 8 of B's and performs 64 multiply-adds. That is a
+// quarter of a load per multiply-add instead of two. A block of 16 x 16 threads computes 128 x 128 elements from 8
+// columns of A and 8 rows of B in shared memory. The elements of a thread are 16 apart in both directions, so that
+// neighbours in a warp read neighbouring elements from different banks and write contiguous elements.
 //
-// A thread keeps two sets of sums, one for the current block of 256 products and one for the preceding blocks, in 128
-// registers. In f64 each element needs two registers, so a thread computes 4 x 4 elements.
+// In f32 a thread keeps two sets of sums in 128 registers: one for the current block of 256 products and one for the
+// preceding blocks. In f64 each element needs two registers, so a thread computes only 4 x 4 elements.
 //
 // Barriers: as `cuda_tiled`, once per 8 steps of k.
 // Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes (f32): from global memory two
@@ -25,20 +25,21 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-constexpr int depth = 8;          // columns of A and rows of B at a time
+constexpr int depth = 8;          // columns of A and rows of B per pass
 constexpr int threads_side = 16;  // threads of a block in each direction
 constexpr int block_threads = threads_side * threads_side;
 static_assert(block_depth % depth == 0);
 
 template <class T>
-constexpr int own = sizeof(T) == 4 ? 8 : 4;  // rows and columns of elements per thread
+constexpr int own = sizeof(T) == 4 ? 8 : 4;  // rows and columns of C per thread
 template <class T>
-constexpr int side = threads_side* own<T>;  // rows and columns of elements per block
+constexpr int side = threads_side* own<T>;  // rows and columns of C per block
 
 // Launch shape: a block of 256 threads per tile of C.
 template <class T>
 __global__ void __launch_bounds__(block_threads) multiply(Product<T> product, Tiles tiles) {
-  __shared__ T a_tile[depth][side<T> + 1];  // by k, so that a warp's rows are contiguous; +1 separates the banks
+  // Indexed by k, so that a warp's rows are contiguous; +1 separates the banks.
+  __shared__ T a_tile[depth][side<T> + 1];
   __shared__ T b_tile[depth][side<T>];
   const Tiles::Place place = tiles.place();
   product.select(place.batch);

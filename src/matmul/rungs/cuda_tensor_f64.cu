@@ -2,19 +2,20 @@
 //
 // What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
 // elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
-// a chain of fma in ascending k, so the sums equal the sums of `strict`.
-// * The copy engine addresses tiles of A and B by row and column (cuda/tensor_map.hpp). It permutes units of 16 bytes
-//   on the way, so that the lanes of a warp read different banks. If addresses or sizes rule this out, A and B are
-//   packed into the same order.
-// * A warp computes 64 x 32 elements, 64 sums per thread. The totals over the blocks of 256 of k would need another 128
-//   registers per thread. They are accessed only once in 256 steps, so they are kept in shared memory.
+// a chain of fma in ascending k. Its sums therefore have the bits of `strict`.
+// * The copy engine fetches tiles of A and B directly from the matrices, by row and column (cuda/tensor_map.hpp).
+//   During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
+//   sizes rule this out, A and B are packed into the same order.
+// * A warp computes 64 x 32 elements, which are 64 sums per thread. The totals over the blocks of 256 of k would need
+//   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
+//   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-//   first operands of the next tile between the last products of the current one, and tests whether that tile has
-//   arrived a whole step earlier.
+//   first operands of the next tile between the last products of the current tile. It tests a whole step earlier
+//   whether the next tile has arrived.
 //
-// Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without its packing. The rate of the
-// tensor cores is the lower bound on the time.
-// Limits: double; compute capability 9.0, for this instruction.
+// Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
+// tensor cores gives the lower bound of the time.
+// Limits: double only; compute capability 9.0, which introduced this instruction.
 // Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; its rounding was measured (docs/decisions/matmul.md).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -29,11 +30,12 @@ namespace gradus::matmul_detail {
 namespace {
 
 constexpr int depth = plain_tile_depth<double>;
-constexpr int row_bytes = 128;  ///< row length in shared memory: eight units, permuted by the row
-constexpr int group = 16;       ///< neighbouring columns of B that share such a row for each k
+constexpr int row_bytes = 128;  ///< length of a row in shared memory: eight units, whose order depends on the row
+constexpr int group = 16;       ///< number of neighbouring columns of B that share such a row for each k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
-/// Layouts of a tile: a row holds 16 values of k of one line of A, or 16 lines of B for one k.
+/// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, it
+/// holds 16 columns of B for one k.
 struct RowsOfA {
   static constexpr int depth = matmul_detail::depth;
   __device__ static int line(int place) { return place / 16; }
@@ -88,8 +90,8 @@ cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int6
           operand.batch_stride};
 }
 
-/// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows at k = lane % 4 and
-/// one column at the same k. It holds the sums of its two rows and of two columns.
+/// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows and one column, all
+/// at k = lane % 4. It holds the sums of its two rows for two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
@@ -110,8 +112,8 @@ class TensorCells {
   static constexpr std::size_t own_shared_bytes = sizeof(double) * own_sums * multiplying_threads;
   using Job = AnyJob;
 
-  // Lanes 4 i to 4 i + 3 read row i and column i of eight at k = 0 to 3. The assignment of i to actual rows and columns
-  // is arbitrary. This assignment lets the 16 lanes that are served together read 16 different pairs of banks.
+  // Lanes 4 i to 4 i + 3 read row i and column i of eight at k = 0 to 3. Any assignment of i to actual rows and columns
+  // is correct. With the one used here, the 16 lanes that are served together read 16 different pairs of banks.
   __device__ TensorCells(const Job& job, unsigned char* shared) : job_(job) {
     const int thread = static_cast<int>(threadIdx.x) - copying_threads;
     const int lane = thread % 32;
@@ -134,7 +136,8 @@ class TensorCells {
 #pragma unroll
     for (int r = 0; r < down; ++r) load_rows(tile, 0, r);
   }
-  /// Multiplies a tile whose first operands are loaded. Loads the first operands of the next tile after calling wait().
+  /// Multiplies a tile whose first operands are already loaded. Calls wait(), then loads the first operands of the next
+  /// tile.
   template <class Wait>
   __device__ __forceinline__ void multiply(const unsigned char* tile, const unsigned char* next, const Wait& wait) {
 #pragma unroll
@@ -195,13 +198,14 @@ class TensorCells {
   static constexpr int across = warp_columns / 8;
   static constexpr int steps = depth / 4;
 
-  /// Loads rows row_ and row_ + 8 at k = lane % 4 for a step of four values of k.
+  /// Loads rows row_ and row_ + 8 at k = lane % 4, for a step of four values of k.
   __device__ __forceinline__ void load_rows(const unsigned char* tile, int step, int r) {
     const unsigned char* const from = tile + (a_ ^ step * 32) + r * 16 * row_bytes;
     rows_[step % 2][r] = {
         {*reinterpret_cast<const double*>(from), *reinterpret_cast<const double*>(from + 8 * row_bytes)}};
   }
-  /// Loads neighbouring columns, which share a unit. Each becomes the same column of eight in two different products.
+  /// Loads two neighbouring columns, which share a unit. Each of the two becomes the lane's column in a different
+  /// product.
   __device__ __forceinline__ void load_columns(const unsigned char* tile, int step) {
     const unsigned char* const from = tile + (b_ ^ step % 2 * 64) + step * 4 * row_bytes;
 #pragma unroll
@@ -231,7 +235,7 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
     const core::PhaseTimer timer(phases, "multiply");
     const cuda::MappedMatrices a = matrices_of(problem.a, problem.m, problem.k, problem.batches);
     const cuda::MappedMatrices b = matrices_of(problem.b, problem.k, problem.n, problem.batches);
-    // A tile must not extend past k: the engine fills with +0, and +0 times +0 would change a sum of -0.
+    // A tile must not extend past k: the engine pads with +0, and adding +0 times +0 would change a sum of -0.
     if (problem.k % depth == 0 && a.can_be_mapped() && b.can_be_mapped()) {
       const MappedProduct mapped{{problem, plain_panels<double>(a.matrices, problem.m, problem.k),
                                   plain_panels<double>(b.matrices, problem.n, problem.k), nullptr, nullptr},
@@ -246,7 +250,7 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
     stream.wait();
     return {};
   } else {
-    return cuda_pipelined(problem, execution, phases);  // unreachable: `supports` refuses float
+    return cuda_pipelined(problem, execution, phases);  // unreachable, because `supports` rejects float
   }
 }
 

@@ -2,23 +2,23 @@
 //
 // What changes from `cuda_pipelined`: the arithmetic units. One instruction of four warps (wgmma) performs 64 x 128 x
 // 16 multiply-adds on a tensor core. It reads its operands directly from shared memory, so no thread loads operands
-// into registers. The threads only keep the tensor cores supplied:
+// into registers. The only task of the threads is to keep the tensor cores supplied:
 // * Rows of A and columns of B are scaled by powers of two and packed as FP16, tile by tile in the layout of shared
 //   memory (tensor/packing.cuh).
 // * Warps have roles. One thread issues copies six tiles ahead, 16 KiB per instruction of the copy engine. Two
-//   warpgroups multiply, each 64 rows of the tile; while one adds or stores, the other's products run. Each stage has
-//   two barriers, `filled` and `emptied`. No barrier stops the whole block.
+//   warpgroups multiply 64 rows of the tile each; while one adds or stores, the other keeps the tensor cores busy. Each
+//   stage has two barriers, `filled` and `emptied`. No barrier stops the whole block.
 // * A tensor core adds less accurately than other units (tensor/panels.hpp), so its sums are added in ordinary
-//   registers after each 64 of k.
+//   registers after every 64 steps of k.
 //
 // The error of the result is dominated by rounding to FP16, at most 2^-11 per factor, the same as with TF32.
 //
 // Operations: 2 m n k, with m and n rounded up to 128 and k to 64. Bytes: A and B are read twice and written once in
-// FP16; m n k / 64 elements of panels come from the L2 cache. The rate of the tensor cores is the lower bound on the
-// time, and the L2 cache comes close to it.
-// Limits: float; compute capability 9.0. Rows of A and columns of B whose elements span a range of more than 2^28, or
-// are not finite, are computed as `strict`. If there are many, the whole product is. With k up to 16 the product is
-// `strict`.
+// FP16; m n k / 64 elements of panels come from the L2 cache. The rate of the tensor cores gives the lower bound of the
+// time. The rate of the L2 cache is close to its limit, too.
+// Limits: float only; compute capability 9.0. A row of A or column of B whose elements span a range of more than 2^28,
+// or are not all finite, is computed as `strict`. If there are many such lines, or if k is at most 16, the whole
+// product is computed as `strict`.
 // Source: NVIDIA's CUTLASS, warp-specialized persistent kernels; scaling: see tensor/packing.cuh.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

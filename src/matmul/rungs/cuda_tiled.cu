@@ -1,13 +1,13 @@
-// cuda_tiled: the 32 x 32 elements of C that a block computes share 32 x 32 tiles of A and B in shared memory.
+// cuda_tiled: a block computes 32 x 32 elements of C from 32 x 32 tiles of A and B in shared memory.
 //
-// What changes from `cuda_naive`: all threads of a block use what it loads. An element of A or B comes from global
-// memory once per 32 multiply-adds instead of once for each. A thread loads one element of each tile, then walks along
-// its row of A's tile and its column of B's.
+// What changes from `cuda_naive`: all threads of a block use the elements that the block loads. An element of A or B
+// comes from global memory once per 32 multiply-adds instead of once for each. A thread loads one element of each tile,
+// then walks along a row of A's tile and a column of B's.
 //
-// Barriers: after both tiles are filled, and after all threads have read them, before they are overwritten.
-// Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): from global memory two elements per 32
-// multiply-adds, or a quarter of a byte each; from shared memory two elements per multiply-add, one of them the same
-// for the whole warp. The loads from shared memory now limit the rate.
+// Barriers: one after both tiles are filled, and one after all threads have read them, before they are overwritten.
+// Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): global memory supplies two elements per
+// 32 multiply-adds, a quarter of a byte per multiply-add. Shared memory supplies two elements per multiply-add, one of
+// which is the same for the whole warp. The loads from shared memory now limit the rate.
 // Limits: as `cuda_naive`. A tile has one thread per element, so a requested block size has no effect.
 // Source: the CUDA C++ Programming Guide, matrix multiplication with shared memory.
 #include "matmul/gpu/support.hpp"

@@ -1,9 +1,9 @@
 // cuda_unrolled: the innermost loop is unrolled, and its operands are loaded into registers several at a time.
 //
 // What changes from `cuda_tiled`: there, each multiply-add also costs a comparison, a jump and two address additions,
-// and waits for its own two loads from shared memory. Here, the loop over a tile needs no comparison and has constant
+// and it waits for its two loads from shared memory. Here, the loop over a tile needs no comparison and has constant
 // offsets. Eight elements of the row and eight of the column are loaded into registers before they are used. The loads
-// of one group of eight overlap each other, and the next loads overlap the multiply-adds of the current one.
+// of one group of eight overlap each other, and they also overlap the multiply-adds of the previous group.
 //
 // Barriers, operations and bytes: as `cuda_tiled`. Loads from shared memory remain the limit. Elements of a row are
 // contiguous, so a compiler may load four at once. Limits: as `cuda_tiled`.

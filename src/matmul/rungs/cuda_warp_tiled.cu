@@ -1,24 +1,23 @@
-// cuda_warp_tiled: warp tiles between block tiles and thread tiles, and 128-bit loads.
+// cuda_warp_tiled: adds warp tiles between block tiles and thread tiles, and 128-bit loads.
 //
 // What changes from `cuda_register_tiled`:
-// * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k a warp reads 32 elements
-//   of A and 64 of B from shared memory. With 2 rows and 16 columns of threads it read 16 and 128.
-// * A thread's 8 rows are two groups of 4 neighbours, and so are its columns (f64: groups of 2). Each load instruction
-//   fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. Groups of consecutive threads are contiguous, so
-//   8 threads read 128 contiguous bytes, each bank once.
+// * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k the warp reads 32 elements
+//   of A and 64 of B from shared memory. In `cuda_register_tiled`, with 2 x 16 threads, it reads 16 and 128.
+// * The 8 rows of a thread are two groups of 4 neighbours, and so are its 8 columns (f64: groups of 2). Each load
+//   instruction fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. The groups of consecutive threads are
+//   contiguous, so 8 threads read 128 contiguous bytes, each bank once.
 // * Loads from global memory also fetch 16 bytes if address and stride are multiples of 16 bytes. A is transposed on
-//   its way into shared memory, where it is ordered by k.
-// * The next tiles are loaded into registers while the current ones are used, and shared memory holds two pairs of
-//   tiles. Each pair needs one barrier instead of two. Pointers advance as in `cuda_hoisted`. Whether the tile of C is
-//   inside the matrices is checked once, and only tiles on the border check their loads.
-// * The columns of consecutive rows are visited in alternating directions. Each multiply-add then shares an operand
-//   with the previous one, which need not be read from the register file again.
-// * Consecutive tiles of C come from strips of eight rows of tiles, so that concurrent tiles share A and B in the L2
-//   cache.
+//   its way into shared memory, where it is indexed by k.
+// * The next tiles are loaded into registers while the current tiles are used. Shared memory holds two pairs of tiles,
+//   so each pair needs one barrier instead of two. Pointers advance as in `cuda_hoisted`. A block checks once whether
+//   its tile of C is inside the matrices, and only tiles on the border check their loads.
+// * A thread visits the columns of consecutive rows in alternating directions. Each multiply-add then shares an operand
+//   with the previous one, and the operand need not be read from the register file again.
+// * Tiles of C are numbered in strips of eight rows of tiles, so that concurrent tiles share A and B in the L2 cache.
 //
 // Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
-// `cuda_register_tiled`. From shared memory the same per thread, but less per warp, because threads of a row share one
-// transfer.
+// `cuda_register_tiled`. From shared memory a thread loads the same number of bytes, but a warp loads fewer, because
+// the threads of a row share one transfer.
 // Limits: as `cuda_tiled`.
 // Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
 #include "matmul/gpu/support.hpp"
@@ -37,7 +36,7 @@ constexpr int warps_down = 4;  // per block
 constexpr int warps_across = 2;
 constexpr int lanes_down = 4;  // per warp
 constexpr int lanes_across = 8;
-constexpr int groups = 2;  // groups of rows and of columns per thread
+constexpr int groups = 2;  // groups of rows, and also of columns, per thread
 
 template <class T>
 constexpr int own = groups* vector_length<T>;  // rows and columns per thread
@@ -45,7 +44,7 @@ template <class T>
 constexpr int rows = warps_down* lanes_down* own<T>;
 template <class T>
 constexpr int columns = warps_across* lanes_across* own<T>;
-constexpr int depth = 16;  // of k in a tile
+constexpr int depth = 16;  // length of a tile along k
 template <class T>
 constexpr int loads = rows<T>* depth / vector_length<T> / block_threads;  // load instructions per thread and tile
 static_assert(rows<float> == columns<float> && loads<float> > 0 && block_depth % depth == 0);
@@ -56,7 +55,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
-  // Indexed by k. The padding shifts the banks from one k to the next.
+  // The first index is the buffer, the second is k. The padding shifts the banks from one k to the next.
   __shared__ alignas(16) T a_tiles[2][depth][rows<T> + vector];
   __shared__ alignas(16) T b_tiles[2][depth][columns<T>];
   const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
@@ -66,10 +65,10 @@ __global__ void __launch_bounds__(block_threads, 1)
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int warp = thread / 32;
-  // The thread's first row and column; its next groups follow after one group of each thread of the warp.
+  // The thread's first row and column. Its next group begins after one group of each thread of the warp.
   const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
   const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
-  // The first elements that the thread copies; later ones follow at intervals of what all threads copy at once.
+  // The first elements that the thread copies. The distance to its next elements is what all threads copy at once.
   const int a_row = thread / (depth / vector);
   const int a_inner = thread % (depth / vector) * vector;
   constexpr int a_rows_at_once = rows<T> / loads<T>;
@@ -146,7 +145,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     if (has_next) {
       buffer = 1 - buffer;
       store(buffer);
-      __syncthreads();  // the next tiles are filled, and the previous ones are no longer read
+      __syncthreads();  // the next tiles are filled, and no thread reads the previous tiles any more
     }
     if ((first + depth) % block_depth != 0 && has_next) continue;
 #pragma unroll

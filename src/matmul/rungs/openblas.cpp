@@ -1,9 +1,9 @@
 // openblas: OpenBLAS, the library that Debian and NumPy use for products. A baseline for comparison, never chosen.
 //
-// What changes from `simd_packed`: third-party kernels, written in assembly for each CPU, and the library's own
-// threads. The order of its sums depends on the CPU and on the number of threads, and so do the bits of the result.
+// What changes from `simd_packed`: the kernels and the threads are OpenBLAS's. The kernels are written in assembly for
+// each CPU. The order of the sums, and with it the bits of the result, depends on the CPU and on the number of threads.
 //
-// The library is opened on first use, so that nothing here depends on it: libopenblas.so.0, or the file named by the
+// The library is opened on first use, so that programs run without it. It is libopenblas.so.0, or the file named by the
 // environment variable GRADUS_OPENBLAS (for example, the one inside a NumPy package).
 //
 // Limits: fewer than 2^31 rows and columns. A matrix that is contiguous along neither axis is copied.

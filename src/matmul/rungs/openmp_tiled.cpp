@@ -2,10 +2,11 @@
 // the caches until every product that needs them is done.
 //
 // What changes from `openmp`: there, each row of C reads all of B. Here, a thread computes 64 rows by 256 columns of C
-// at a time. 64 x 256 elements of A and 256 x 256 elements of B serve 64 x 256 x 256 products, so an element of B comes
-// from memory once for 64 products, and an element of A once for 256. The tile of B is copied so that its rows are
-// contiguous whatever the strides of B. Without the copy, rows a power of two apart would map to a few sets of a cache
-// and evict each other. Four rows of A are processed together, so the sums are loaded and stored a quarter as often.
+// at a time. 64 x 256 elements of A and 256 x 256 elements of B serve 64 x 256 x 256 products. An element of B
+// therefore comes from memory once for 64 products, and an element of A once for 256. The tile of B is copied so that
+// its rows are contiguous whatever the strides of B. Without the copy, rows a power of two apart would map to a few
+// sets of a cache and evict each other. Four rows of A are processed together, so the sums are loaded and stored a
+// quarter as often.
 //
 // Work: m n k multiplications and additions. Bytes: m n k / 64 elements of B from memory or the last-level cache.
 // Limits: each thread needs a tile of B and a tile of sums in addition to the matrices (320 KiB in float). Rounds every
@@ -103,7 +104,7 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   const std::int64_t across = (problem.n + tile_columns - 1) / tile_columns;
   const std::int64_t of_a_product = down * across;
   const std::int64_t count = problem.batches * of_a_product;
-  // Hands out several tiles at a time if k is so small that scheduling would cost more than one tile.
+  // If k is so small that scheduling would cost more than one tile, a thread receives several tiles at a time.
   const std::int64_t stretch =
       core::chunk_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
 #pragma omp parallel num_threads(threads)

@@ -1,23 +1,25 @@
 // simd_packed: panels of A and B are packed in the order in which they are read, and the sums of a block of C stay in
 // vector registers. Computes the canonical result. The production variant on the CPU.
 //
-// What changes from `openmp_tiled`: there, each product loads an element of B and a sum and stores the sum. Here:
-// * 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stay in registers for a chain
-//   of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and nothing is
-//   stored. The sums are independent and numerous enough to hide the latency of the units.
+// What changes from `openmp_tiled`: there, each product loads an element of B and a sum, and stores the sum. Here:
+// * A block of 12 rows by two vectors of C (4 rows by three vectors if there are only 16 registers) stays in registers
+//   for a chain of 256 terms. Two vectors of B and 12 elements of A are loaded for 24 vector fused multiply-adds, and
+//   nothing is stored. The sums are independent, and there are enough of them to hide the latency of the arithmetic
+//   units.
 // * The five loops around this kernel each keep their operands in a level of the memory hierarchy. 256 terms of 12 rows
 //   of A stay in the L1 cache and serve a strip of columns of B. Up to 4 KiB of each column of the strip stay in the L2
 //   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
 //   of terms.
-// * A is packed into slivers of 12 rows and B into panels of two vectors of columns, which the innermost loop reads
-//   sequentially. Every page and cache line that is touched is used fully, transposed matrices cost the same, and zeros
-//   pad the borders. An operand that is used only once or twice, or that fits the L2 cache, is read in place.
-// * A vector times a matrix is limited by memory bandwidth. Its work is handed out in small pieces (simd/lines.hpp,
-//   simd/row.hpp), because cores do not all read equally fast.
+// * A is packed into slivers of 12 rows and B into panels of two vectors of columns. The innermost loop reads both
+//   sequentially. Packing makes full use of every page and cache line, makes transposed matrices cost the same, and
+//   pads the borders with zeros. An operand that is used only once or twice, or that fits the L2 cache, is read in
+//   place.
+// * A vector times a matrix is limited by memory bandwidth. Cores do not all read equally fast, so this product is
+//   handed out in small pieces (simd/lines.hpp, simd/row.hpp).
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
 //
-// Work: m n k fused multiply-adds, at best two vectors of them per clock. Bytes: A and B are copied once per 8192
-// columns or rows of the other matrix.
+// Work: m n k fused multiply-adds, at best two vectors per clock. Bytes: A is copied once per 8192 columns of B, and B
+// once per 8192 rows of A.
 // Memory: at most 128 MiB of packed panels, plus a copy of C if beta is not 0.
 // Limits: none. On CPUs without fused instructions (before 2013), every term calls the C library's fma.
 // Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee, R. van
@@ -48,8 +50,8 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
   return (count + granule - 1) / granule * granule;
 }
 
-constexpr std::int64_t chunk_bytes = 4096;  // of a row of A or a column of B, packed at a time
-constexpr std::int64_t pass_lines = 8192;   // rows of A and columns of B, packed at a time
+constexpr std::int64_t chunk_bytes = 4096;  // bytes of a row of A or a column of B that are packed at a time
+constexpr std::int64_t pass_lines = 8192;   // rows of A and columns of B that are packed at a time
 
 /// Returns half the size of the L2 cache, in bytes.
 std::int64_t half_l2() {
@@ -58,29 +60,31 @@ std::int64_t half_l2() {
   return half;
 }
 
-/// Returns the number of columns in the widest strip: half of the L2 cache holds `terms` elements of each.
+/// Returns the width of the widest strip in columns. `terms` elements of each column must fit half of the L2 cache.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  constexpr std::int64_t few_terms = 512;  // bytes; with fewer, the sums of a wider strip would outgrow its part of B
+  // A number of bytes. With fewer, the sums of a wider strip would outgrow the strip's part of B.
+  constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
 }
 
 enum class Reading : std::uint8_t {
-  in_place,  ///< where the caller stored it
-  shared,    ///< packed once, by all threads for all threads
+  in_place,  ///< read in the caller's matrix
+  shared,    ///< packed once, by all threads together
   own        ///< packed by each thread for itself
 };
 
-/// The division of a problem. A pass is a part of C; its terms are multiplied chunk by chunk.
+/// The division of a problem. A pass computes a part of C, chunk by chunk of its terms.
 struct Plan {
-  /// `a_line`, `b_line`: elements from a row of A or B to the next if rows are contiguous, otherwise 0.
+  /// `a_line` and `b_line` are the distances between rows of A and B, in elements, if the rows are contiguous,
+  /// otherwise 0.
   Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t a_line, std::int64_t b_line,
        Geometry geometry, int threads)
       : panel(geometry.columns), sliver(geometry.rows) {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
-    // More threads than this have so little work each that packing and waiting are a large part of it.
+    // In larger teams each thread has so little work that packing and waiting are a large part of it.
     const bool large_team = threads > 8;
     const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
       return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
@@ -88,7 +92,7 @@ struct Plan {
     const std::int64_t l1 = std::int64_t{32} << 10;
     // Packing an operand that stays in the L2 cache takes longer than reading it in place.
     const bool small_b = fits(k, n, large_team ? half_l2() / 2 * 3 : half_l2());
-    // Rows a power of two apart would evict each other from the caches before the next sliver needs them.
+    // Rows whose distance is a power of two would evict each other from the caches before the next sliver needs them.
     const bool a_apart = a_line != 0 && a_line * element_bytes % 4096 != 0;
     const bool a_stays = fits(m, k, half_l2() / 4) || a_apart;
     const bool b_stays = b_line != 0 && geometry.masks && (slivers == 1 || b_line * element_bytes % 1024 != 0);
@@ -98,7 +102,8 @@ struct Plan {
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
-    // A thread with private columns waits for no other. This pays if the panels divide nearly evenly among the threads.
+    // A thread with private columns waits for no other thread. This pays if the panels divide nearly evenly among the
+    // threads.
     const std::int64_t all_panels = (n + panel - 1) / panel;
     const bool even = 10 * all_panels >= std::int64_t{7} * threads * ((all_panels + threads - 1) / threads);
     if (large_team && b == Reading::shared && slivers <= 24 && a_apart && even) {
@@ -114,11 +119,11 @@ struct Plan {
     chunks = (k + chunk - 1) / chunk;
     pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
     pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
-    // Strips of equal width. Each thread gets several slivers of a strip, if that is enough work.
+    // Makes all strips equally wide. If there is enough work, each thread gets several slivers of a strip.
     const std::int64_t panels = (pass_n + panel - 1) / panel;
     const std::int64_t rows = (pass_m + sliver - 1) / sliver;
     const std::int64_t widest = widest_strip(panel, chunk, element_bytes) / panel;
-    constexpr std::int64_t enough = std::int64_t{1} << 14;  // products
+    constexpr std::int64_t enough = std::int64_t{1} << 14;  // number of products
     const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
     std::int64_t strips = (panels + widest - 1) / widest;
     if (by_strips) strips = rounded_up(strips, threads);
@@ -168,14 +173,15 @@ class Workspace {
   T* own_a(int thread) { return totals(thread) + part(plan_.totals()); }
   T* own_b(int thread) { return own_a(thread) + part(plan_.own_a()); }
 
-  /// Makes all threads leave after the barrier of this turn. One thread sets the flag before the barrier, and all read
-  /// it after the barrier. Turns alternate between two flags because a slow thread may still be reading the previous
-  /// one.
+  /// Makes all threads leave after the barrier of this turn. One thread sets the flag before the barrier, and all
+  /// threads read it after the barrier. Turns alternate between two flags, because a slow thread may still be reading
+  /// the flag of the previous turn.
   void end_after(std::int64_t turn) { ends_[turn % 2] = true; }
   bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
 
  private:
-  /// Aligns each part to a cache line. The extra line makes parts start at different page offsets.
+  /// Returns the size of a part, rounded up so that each part begins at a cache line. One more line makes parts start
+  /// at different page offsets.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
   static std::int64_t of_thread(const Plan& plan) {
     return part(plan.totals()) + part(plan.own_a()) + part(plan.own_b());
@@ -202,7 +208,7 @@ class ProgressReporter {
 
  private:
   const std::function<void(const Progress&)>& progress_;
-  core::Clock::time_point last_report_;  // the epoch at first, so that a small product need not read the clock
+  core::Clock::time_point last_report_;  // starts as the epoch, so that a small product need not read the clock
   core::FirstFailure failure_;
 };
 
@@ -210,14 +216,15 @@ class ProgressReporter {
 template <class T>
 class Product {
  public:
-  /// `totals`: m x n partial sums if they cannot stay in C, or null. `reporter`: of thread 0, or null.
+  /// `totals` holds m x n partial sums if they cannot stay in C, otherwise it is null. `reporter` is null except for
+  /// thread 0.
   Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, ProgressReporter* reporter,
           int thread, int threads)
       : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), reporter_(reporter), thread_(thread),
         threads_(threads) {}
 
-  /// Runs this thread's share. Every thread of the team must call it. After a stop request all leave at the same
-  /// barrier, because millions of chunks, each with a barrier, may remain.
+  /// Runs this thread's share. Every thread of the team must call it. After a stop request all threads leave at the
+  /// same barrier, because millions of chunks may remain, and each has a barrier.
   void run() {
     for (std::int64_t column = 0; column < problem_.n; column += plan_.pass_n)
       for (std::int64_t row = 0; row < problem_.m; row += plan_.pass_m) {
@@ -249,7 +256,7 @@ class Product {
     }
   }
 
-  /// Packs slivers of rows of A, each to its place in `to`.
+  /// Packs slivers of rows of A into `to`, each at its place.
   void pack_a(const Pass& pass, cpu::Range slivers, std::int64_t first, std::int64_t steps, T* to) const {
     for (std::int64_t sliver = slivers.begin; sliver < slivers.end && !stopped(); ++sliver) {
       const std::int64_t row = sliver * plan_.sliver;
@@ -258,7 +265,7 @@ class Product {
     }
   }
 
-  /// Packs panels of columns of B. Panel `origin` goes to the beginning of `to`.
+  /// Packs panels of columns of B into `to`, which begins with panel `origin`.
   void pack_b(const Pass& pass, cpu::Range panels, std::int64_t origin, std::int64_t first, std::int64_t steps,
               T* to) const {
     for (std::int64_t panel = panels.begin; panel < panels.end && !stopped(); ++panel) {
@@ -288,7 +295,7 @@ class Product {
     wait_for_others();
     if (wait ? workspace_.ends_after(turn_) : stopped()) return false;
 
-    // Proceeds strip by strip, so that a thread's strip of B stays in its L2 cache for all slivers.
+    // Proceeds strip by strip, so that the thread's strip of B stays in its L2 cache for all slivers.
     const cpu::Range own = plan_.by_strips
                                ? times(cpu::share(strips, thread_, threads_), slivers)
                                : cpu::Range{unit_of(thread_, slivers, panels), unit_of(thread_ + 1, slivers, panels)};
@@ -325,7 +332,8 @@ class Product {
     return true;
   }
 
-  /// Returns a thread's first unit (a sliver times a strip). Divides by panels because the last strip may be narrow.
+  /// Returns a thread's first unit of work. A unit is a sliver times a strip. The last strip may be narrow, so panels,
+  /// not strips, are divided among the threads.
   std::int64_t unit_of(int thread, std::int64_t slivers, std::int64_t panels) const {
     const std::int64_t width = plan_.strip / plan_.panel;
     const std::int64_t last = (panels + width - 1) / width - 1;
@@ -337,7 +345,7 @@ class Product {
 
   static cpu::Range times(cpu::Range range, std::int64_t factor) { return {range.begin * factor, range.end * factor}; }
 
-  /// Multiplies one strip, whose operands are ready. (row, column) is its position in C.
+  /// Multiplies one strip whose operands are ready. (row, column) is the position of the result in C.
   void run_strip(Strip<T>& strip, std::int64_t chunk, std::int64_t row, std::int64_t column) {
     const Operand<T>& c = problem_.c;
     const bool last = chunk + 1 == plan_.chunks;
@@ -375,9 +383,9 @@ class Product {
   std::int64_t turn_ = 0;
 };
 
-/// Returns the orientation of the problem in which vectors run along the contiguous lines of C. If the lines are so
-/// short that a vector would be half empty, vectors run across them instead, provided that there are enough lines and
-/// terms to pay for storing the results one by one.
+/// Returns the problem or its transpose, so that vectors run along the contiguous lines of C. If the lines are so short
+/// that a vector would be half empty, vectors run across them instead. This requires enough lines and terms to pay for
+/// storing the results one by one.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;
@@ -399,7 +407,7 @@ bool needs_totals(const Problem<T>& problem, const Plan& plan) {
   return plan.chunks > 1 && (problem.beta != 0 || problem.c.column_stride != 1);
 }
 
-/// Products of one shape, computed from packed panels or by the kernels for vectors.
+/// Computes products of one shape, from packed panels or by the kernels for vectors.
 template <class T>
 class Products {
  public:
@@ -489,7 +497,7 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   std::int64_t elements = 0;
   for (const bool turned : {false, true})
     for (const std::int64_t a_line : {0, 1}) {
-      // The worst case is rows that are not contiguous: everything is packed, or each thread packs its columns.
+      // The worst case has no contiguous rows: everything is packed, or each thread packs its columns.
       const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, a_line, 0,
                       geometry, shape.batches > 1 ? 1 : threads);
       const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;

@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET <= HWY_AVX2
-/// Processes eight rows of B over their full length, as prefetchers prefer. The chains stay in the L1 cache.
+/// Processes eight rows of B over their full length, which suits the prefetchers. The chains stay in the L1 cache.
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
@@ -57,7 +57,7 @@ HWY_INLINE void chain_all_columns(const RowChains<T>&) {}
 // --- packing
 
 #if HWY_TARGET != HWY_SCALAR
-/// Transposes within each 128-bit block: elements (line, step) of four lines (double: two) become (step, line).
+/// Transposes within each 128-bit block: element (line, step) of four lines (double: two) becomes element (step, line).
 template <class D, class V>
 HWY_INLINE void turn_within_blocks(D d, V* rows) {
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
@@ -78,7 +78,7 @@ HWY_INLINE void turn_within_blocks(D d, V* rows) {
 }
 #endif
 
-/// Packs a vector's number of lines, transposed in registers. Returns the number of packed steps.
+/// Packs as many lines as a vector has elements, transposing in registers. Returns the number of packed steps.
 template <class T>
 HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[maybe_unused]] std::int64_t line) {
   std::int64_t step = 0;
@@ -96,7 +96,7 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
     for (int row = 0; row < lanes; ++row) rows[row] = hn::LoadU(d, from + row * job.line_stride);
 #pragma GCC unroll 8
     for (int group = 0; group < blocks; ++group) turn_within_blocks(d, rows + group * of_block);
-      // Block g of vector `group * of_block + within` now holds the group's lines of step g * of_block + within.
+      // Block g of vector `group * of_block + within` now holds the lines of the group at step g * of_block + within.
 #pragma GCC unroll 4
     for (int within = 0; within < of_block; ++within) {
       if constexpr (blocks == 2) {
@@ -154,7 +154,7 @@ HWY_INLINE void pack_steps(const Packing<T>& job) {
   for (std::int64_t step = 0; step < job.steps; ++step) {
     const T* const from = job.from + step * job.step_stride;
     T* const to = job.to + step * job.width;
-    // Consecutive steps are usually on different pages, where the CPU's prefetchers do not follow.
+    // Consecutive steps are usually on different pages, and the CPU's prefetchers do not cross pages.
     for (std::int64_t element = 0; element < job.lines; element += 64 / sizeof(T))
       __builtin_prefetch(from + steps_ahead * job.step_stride + element);
     std::int64_t line = 0;
@@ -189,7 +189,7 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Stores a vector of lines for each of the few, interleaved.
+/// Stores a vector of lines for each of the few numbers, interleaved.
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);
@@ -229,7 +229,7 @@ HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
   if (job.few == 2) return interleave_few<2>(job);
   if (job.few == 3) return interleave_few<3>(job);
   if (job.few == 4) return interleave_few<4>(job);
-  // Replaces NaN in place, then packs the sums like lines of a panel.
+  // Replaces NaN in place, then packs the sums as it would pack the lines of a panel.
   interleave_few<1>(Interleaving<T>{job.sums, 1, job.few * job.lines, job.sums});
   pack_lines(Packing<T>{job.sums, job.lines, 1, job.few, job.lines, job.few, job.to});
 }
@@ -252,9 +252,9 @@ struct Listed {
   std::int64_t operator()(int line) const { return offsets[line]; }
 };
 
-/// Computes a chain for each of units * side_by_side lines and each of the few. A unit is the `side_by_side` lines from
-/// lines[unit], with the few at few[unit]. `one_few`: all units share the same few. Chains start from 0, or continue
-/// from `sums` if `go_on`.
+/// Computes chains for several units of lines at once: one chain for each line and each of the few. A unit is the
+/// `side_by_side` lines that begin at lines[unit]; its few begin at few[unit]. If `one_few`, all units share the same
+/// few. Chains start from 0 or, if `go_on`, continue from `sums`.
 template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
@@ -275,8 +275,9 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
-  // Lines a power of two apart map to the same set of the L1 cache, which cannot hold as many as are in use. If lines
-  // come from memory, one cache line of each is therefore used up before the next unit's turn.
+  // Lines whose distance is a power of two map to the same set of the L1 cache, which cannot hold as many lines as are
+  // in use. If lines come from memory, the loop therefore uses up one cache line of each before it proceeds to the next
+  // unit.
   constexpr int of_line = far ? 64 / sizeof(T) : of_block;
   constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;
@@ -331,7 +332,7 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
       hn::StoreU(chains[unit][one], d, sums + (unit * few_count + one) * side_by_side<T>);
 }
 
-/// Adds the chain sums of `count` lines, starting at `line`, to the totals.
+/// Adds the chain sums of `count` lines, beginning with `line`, to the totals.
 template <int few_count, class T>
 HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t count, bool first, const T* sums) {
   const LineTag<T> d;
@@ -347,7 +348,7 @@ HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t co
   }
 }
 
-/// Processes units * side_by_side lines from `line`, as many chains as hide the latency of an addition.
+/// Processes units * side_by_side lines, beginning with `line`. That many chains hide the latency of an addition.
 template <int few_count, int units, bool far, class T>
 HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   T sums[units * few_count * side_by_side<T>];
@@ -365,7 +366,8 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Computes `units` chains of up to `side_by_side` lines at once. Missing lines and chains repeat the first one.
+/// Computes `units` chains of up to `side_by_side` lines at once. If there are fewer lines or chains, the first one is
+/// repeated.
 template <int few_count, int units, class T>
 HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
   constexpr std::int64_t of_unit = few_count * side_by_side<T>;
@@ -405,7 +407,7 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
-  // Four chains hide the latency of an addition. In float each of them transposes twice as many elements.
+  // Four chains hide the latency of an addition. In float each chain transposes twice as many elements.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;
@@ -414,7 +416,8 @@ HWY_INLINE void add_lines_of(const Lines<T>& job) {
     if (few_count <= 2 && job.far) add_units<few_count, units, few_count <= 2>(job, line);
     else add_units<few_count, units, false>(job, line);
   }
-  // Too few lines are left to hide the latency, so several chains of each are computed at once if k is long enough.
+  // The remaining lines are too few to hide the latency. If k is long enough, several chains of each line are computed
+  // at once.
   if constexpr (few_count <= 4)
     if (job.steps <= job.block) {
       if constexpr (units > 4)

@@ -5,95 +5,96 @@
 
 namespace gradus::matmul_detail {
 
-/// Size of a block of C in registers for the current instruction set: rows of A by columns of B.
+/// The size of a block of C that stays in registers with the current instruction set: rows of A by columns of B.
 struct Geometry {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t vector;  ///< elements per vector
   /// True if a block may end within a vector of unpacked memory.
   bool masks;
-  /// Lines that add_lines() sums in parallel, or 0 if packing is at least as good.
+  /// The number of lines that add_lines() sums in parallel, or 0 if packing is at least as good.
   std::int64_t lines;
 };
 
-/// Packs lines (rows of A or columns of B) into one panel. Element (line, step) goes to step * width + line.
+/// Packs lines (rows of A or columns of B) into one panel. Element (line, step) is stored at step * width + line.
 template <class T>
 struct Packing {
   const T* from;
   std::int64_t line_stride;
   std::int64_t step_stride;
-  std::int64_t lines;  ///< at most `width`; zeros follow up to a full vector
+  std::int64_t lines;  ///< number of lines, at most `width`; zeros follow up to a full vector
   std::int64_t steps;
   std::int64_t width;
   T* to;
 };
 
-/// Converts finished sums of lines (alpha = 1, beta = 0) to consecutive rows of C. Sum `one` of a line is at one *
-/// lines + line.
+/// Converts finished sums of lines (alpha = 1, beta = 0) to consecutive rows of C. `sums` holds the sum of a line and
+/// number `one` of the few at one * lines + line.
 template <class T>
 struct Interleaving {
-  T* sums;  ///< NaN is replaced by the canonical NaN
+  T* sums;  ///< input; NaN is replaced by the canonical NaN in place
   std::int64_t few;
   std::int64_t lines;
   T* to;
 };
 
-/// A sliver of rows of A times a strip of columns of B. Sums start from `before`, are kept in `totals` between chains,
-/// and end in `after`.
+/// Multiplies a sliver of rows of A by a strip of columns of B. Sums start from `before`, are kept in `totals` between
+/// chains, and are stored in `after` at the end.
 template <class T>
 struct Strip {
   const T* a;                ///< the sliver; if packed, its elements of one step are contiguous
   bool a_packed;             ///< if false, the sliver is in the caller's matrix, with the following strides
-  std::int64_t a_row;        ///< from a row to the next
-  std::int64_t a_step;       ///< from a step to the next
+  std::int64_t a_row;        ///< distance from a row to the next
+  std::int64_t a_step;       ///< distance from a step to the next
   const T* b;                ///< the first panel
-  std::int64_t b_step;       ///< from a step of a panel to the next
-  std::int64_t b_panel;      ///< from a panel to the next
-  bool b_padded;             ///< the last panel is padded to full width; results of the padding are discarded
+  std::int64_t b_step;       ///< distance from a step of a panel to the next
+  std::int64_t b_panel;      ///< distance from a panel to the next
+  bool b_padded;             ///< true if the last panel is padded to full width; results of the padding are discarded
   std::int64_t rows;         ///< at most Geometry::rows
   std::int64_t columns;      ///< any number
-  std::int64_t steps;        ///< terms of each sum
-  std::int64_t block;        ///< terms of a chain
+  std::int64_t steps;        ///< number of terms of each sum
+  std::int64_t block;        ///< number of terms of a chain
   T* totals;                 ///< rows x columns partial sums, if there is more than one chain
-  std::int64_t totals_line;  ///< from a row to the next; a multiple of a vector's elements and at least `columns`
+  std::int64_t totals_line;  ///< distance from a row to the next: a multiple of a vector's elements, at least `columns`
   const T* before;           ///< totals of the preceding terms, or null
   std::int64_t before_line;
   T* after;  ///< destination of the totals
   std::int64_t after_line;
   const T* next_a;  ///< the packed sliver to multiply next, or `a`
-  bool finish;      ///< apply alpha, beta and the NaN rule; `after` is then C
+  bool finish;      ///< true to apply alpha, beta and the NaN rule; `after` is then C
   T alpha;
   T beta;
 };
 
-/// Lines that are each multiplied by a few others: rows of A by columns of B, or the reverse. The elements of a line
-/// are contiguous. They are not packed; squares of them are transposed in registers.
+/// Multiplies many lines by a few others: rows of A by columns of B, or the reverse. The elements of a line are
+/// contiguous. Lines are not packed, but small squares of elements are transposed in registers.
 template <class T>
 struct Lines {
   static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half of a 512-bit vector
   const T* lines;
-  std::int64_t line_stride;  ///< from a line to the next
+  std::int64_t line_stride;  ///< distance from a line to the next
   std::int64_t count;        ///< number of lines
   const T* few;
-  std::int64_t few_stride;  ///< from one of the few to the next
-  std::int64_t few_step;    ///< from an element to the next
+  std::int64_t few_stride;  ///< distance between two of the few
+  std::int64_t few_step;    ///< distance from an element to the next
   std::int64_t few_count;   ///< at most `most_few`
-  std::int64_t steps;       ///< terms of each sum
-  std::int64_t block;       ///< terms of a chain
+  std::int64_t steps;       ///< number of terms of each sum
+  std::int64_t block;       ///< number of terms of a chain
   T* totals;                ///< the sum of line i and number j of the few is at j * totals_line + i
   std::int64_t totals_line;
-  bool first;  ///< `totals` is still uninitialized
-  bool far;    ///< the lines together exceed the L2 cache
+  bool first;  ///< true if `totals` is still uninitialized
+  bool far;    ///< true if all lines together exceed the L2 cache
 };
 
-/// A chain per column over some rows of B: sums[column] = the chain of row[step] * b(step, column). Reads B in place.
+/// Computes one chain per column over some rows of B: sums[column] is the chain of row[step] * b(step, column). Reads B
+/// in place.
 template <class T>
 struct RowChains {
   const T* row;
-  std::int64_t row_step;  ///< from an element to the next
+  std::int64_t row_step;  ///< distance from an element to the next
   const T* b;
-  std::int64_t b_step;  ///< from a row to the next
-  std::int64_t steps;   ///< terms of a chain
+  std::int64_t b_step;  ///< distance from a row to the next
+  std::int64_t steps;   ///< number of terms of a chain
   std::int64_t columns;
   T* sums;
 };

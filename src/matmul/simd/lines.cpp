@@ -9,8 +9,8 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-constexpr std::int64_t granule = 32;   // lines in flight at once
-constexpr std::int64_t portion = 512;  // lines whose sums are kept
+constexpr std::int64_t granule = 32;   // number of lines in flight at once
+constexpr std::int64_t portion = 512;  // number of lines whose sums are kept
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::int64_t lines_of_a_piece(std::int64_t lines, int threads) { return lines < 
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own) {
   T totals[Lines<T>::most_few * portion];
-  // Limits the work between polls of the stop request.
+  // Limits the work between two polls of the stop request.
   const std::int64_t most_lines =
       std::clamp(core::operations_between_polls / problem.k / granule * granule, granule, portion);
   for (std::int64_t row = own.begin; row < own.end; row += most_lines) {

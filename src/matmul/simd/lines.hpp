@@ -1,5 +1,5 @@
-// Part of simd_packed: products with one side of at most Lines::most_few lines and the other side contiguous along k.
-// Packing would cost as much as the product.
+// Part of simd_packed: products in which one side has at most Lines::most_few lines and the lines of the other side are
+// contiguous along k. Packing would cost as much as the product.
 #pragma once
 
 #include "cpu/threads.hpp"
@@ -8,7 +8,7 @@
 
 namespace gradus::matmul_detail {
 
-/// A product of this kind: the transposed problem in which `problem.n` counts the few and the rows of A are the lines.
+/// A product of this kind, transposed if necessary: `problem.n` counts the few, and the rows of A are the lines.
 template <class T>
 struct FewTimesLines {
   Problem<T> problem;
@@ -28,11 +28,12 @@ struct FewTimesLines {
   }
 };
 
-/// Computes lines `own` of such a product, whose batch must be 1. Returns early after a stop request.
+/// Computes the lines `own` of such a product. Its batch must be 1. Returns early after a stop request.
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own);
 
-/// Returns how many lines a thread takes at a time: as many as are in flight at once, or fewer if there are few lines.
+/// Returns how many lines a thread takes at a time: as many as can be in flight at once, or fewer if there are few
+/// lines.
 std::int64_t lines_of_a_piece(std::int64_t lines, int threads);
 
 }  // namespace gradus::matmul_detail

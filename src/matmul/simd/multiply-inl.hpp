@@ -1,5 +1,5 @@
-// The product of a sliver of rows and a strip of columns. It takes long to compile, so multiply_f32.cpp and
-// multiply_f64.cpp compile it for one type each.
+// The product of a sliver of rows and a strip of columns. The code takes long to compile, so multiply_f32.cpp and
+// multiply_f64.cpp each compile it for one type.
 
 #if defined(GRADUS_MATMUL_SIMD_MULTIPLY_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_MATMUL_SIMD_MULTIPLY_TOGGLE
@@ -23,8 +23,8 @@ struct Block {
   const T* a;
   const T* b;
   std::int64_t steps;
-  std::int64_t rows;     ///< rows to store; a packed sliver is zero beyond them
-  std::int64_t columns;  ///< columns in the last vector
+  std::int64_t rows;     ///< number of rows to store; a packed sliver has zeros in the rows beyond
+  std::int64_t columns;  ///< number of columns in the last vector
   const T* before;
   std::int64_t before_line;
   T* after;
@@ -32,14 +32,14 @@ struct Block {
   bool finish;
 };
 
-/// Memory to prefetch, and the number of its elements per four steps of a block.
+/// Memory to prefetch, and how many of its elements to prefetch per four steps of a block.
 template <class T>
 struct Ahead {
   const T* next;
   std::int64_t of_four_steps;
 };
 
-/// Loads or stores vector `v` of a block. If `in_part`, the last one is partial.
+/// Loads or stores vector `v` of a block. If `in_part`, the last vector is partial.
 template <int vectors, bool in_part, class D, class V = hn::Vec<D>>
 HWY_INLINE V load(D d, const hn::TFromD<D>* from, int v, hn::Mask<D> mask) {
   const hn::TFromD<D>* const there = from + v * static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -62,7 +62,8 @@ HWY_INLINE void prefetch_result(const Block<T>& block) {
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
 }
 
-/// Computes a block. `packed`: A is packed. `in_part`: the last vector of C, and of an unpadded B, is partial.
+/// Computes a block. If `packed`, A is packed. If `in_part`, the last vector of C is partial, and so is the last vector
+/// of an unpadded B.
 template <int rows, int vectors, bool packed, bool in_part, class T>
 HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
   const Tag<T> d;
@@ -75,7 +76,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
-  // Three rows share a pointer, because there are fewer registers for pointers than rows.
+  // Three rows share a pointer, because fewer registers are available for pointers than there are rows.
   const std::int64_t a_row = packed ? 1 : strip.a_row;
   const std::int64_t a_step = packed ? block_rows : strip.a_step;
   const T* a[(rows + 2) / 3];
@@ -101,7 +102,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   std::int64_t step = 0;
   if (packed) {
     for (; step + 4 <= block.steps; step += 4) {
-      // Prefetches one cache line at a time. Many at once would delay the loads of this block.
+      // Prefetches one cache line at a time. Many prefetches at once would delay the loads of this block.
       __builtin_prefetch(ahead.next, 0, 2);
       ahead.next += ahead.of_four_steps;
 #pragma GCC unroll 4
@@ -145,7 +146,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
         store<vectors, in_part>(sums[row][v], d, block.after + row * block.after_line, v, mask);
 }
 
-/// Computes the last block of a row of blocks, with as few vectors as hold its columns.
+/// Computes the last block of a row of blocks with the fewest vectors that hold its columns.
 template <int rows, int vectors, bool packed, class T>
 HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_t columns, Ahead<T>& ahead) {
   if constexpr (vectors > 1)
@@ -156,7 +157,7 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   if constexpr (masks) {
     multiply_block<rows, vectors, packed, true>(strip, block, ahead);
   } else {
-    // Without masks, computes the block in separate memory. B is padded.
+    // Without masks, computes the block in separate memory. B is padded in this case.
     HWY_ALIGN T before[rows * vectors * lanes_of<T>];
     HWY_ALIGN T after[rows * vectors * lanes_of<T>];
     constexpr std::int64_t line = vectors * lanes_of<T>;
@@ -180,12 +181,12 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   }
 }
 
-/// Computes rows of a strip from `first_row`, of which `stored` are stored.
+/// Computes rows of a strip, beginning with `first_row`. Only the first `stored` rows are stored.
 template <int rows, bool packed, int vectors = block_vectors, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr bool wide = vectors != block_vectors;
   constexpr std::int64_t most = lanes_of<T> * vectors;
-  // Keeps the widths of wide blocks nearly equal: a narrow one has too few sums to hide an addition's latency.
+  // Makes wide blocks nearly equally wide, because a narrow block has too few sums to hide an addition's latency.
   const std::int64_t in_row = (strip.columns + most - 1) / most;
   const std::int64_t width =
       wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
@@ -218,8 +219,8 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
 }
 
 #if HWY_TARGET <= HWY_AVX2
-/// Computes a few rows of a strip of B in the caller's matrix. Blocks are so wide that their sums hide the latency of
-/// an addition and several whole cache lines of B are loaded at a time.
+/// Computes a few rows for a strip of B in the caller's matrix. Blocks are so wide that their sums hide the latency of
+/// an addition, and that several whole cache lines of B are loaded at a time.
 template <int rows, bool packed, class T>
 HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr int registers = HWY_TARGET <= HWY_AVX3 ? 24 : 12;

@@ -1,6 +1,6 @@
-// Common definitions of the innermost loops of simd_packed, for each instruction set: hence the guard by Highway's
-// toggle. These loops use only plain data and vectors. Other inline functions, including the standard library's, must
-// not be compiled for instructions that some machines lack.
+// Common definitions of the innermost loops of simd_packed. They are compiled once per instruction set, which is why
+// Highway's toggle guards the file. These loops use only plain data and vectors. Other inline functions, including the
+// standard library's, must not be compiled for instructions that some machines lack.
 
 #if defined(GRADUS_MATMUL_SIMD_VECTORS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_MATMUL_SIMD_VECTORS_TOGGLE
@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Leaves registers for two or three vectors of B and an element of A in addition to the sums.
+// This size leaves registers for two or three vectors of B and an element of A in addition to the sums.
 #if HWY_TARGET <= HWY_AVX3
 constexpr int block_rows = 12;
 constexpr int block_vectors = 2;
@@ -28,7 +28,7 @@ constexpr int block_vectors = 2;
 constexpr int block_rows = 4;
 constexpr int block_vectors = HWY_TARGET <= HWY_AVX2 ? 3 : 2;
 #endif
-// True if partial loads and stores of a vector do not access the rest of it.
+// True if partial loads and stores of a vector do not access the remaining elements.
 constexpr bool masks = HWY_TARGET <= HWY_AVX2;
 
 template <class T>

@@ -5,7 +5,7 @@
 
 namespace gradus::matmul_detail::tensor {
 
-/// A product with operands that are packed in parts.
+/// A product whose operands are packed in one or two FP16 parts.
 struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
@@ -20,7 +20,8 @@ struct HalfProduct : PackedProduct<float> {
   }
 };
 
-/// Stores the final element of C. Computes in double, so that removing the lifts, alpha and beta round only once.
+/// Stores the final element of C. Computes in double, so that removing the lifts and applying alpha and beta round only
+/// once.
 __device__ inline void finish_lifted(const Product<float>& product, float& cell, float total, int lift) {
   const double factor = __longlong_as_double(static_cast<long long>(1023 - lift) << 52);
   double value = static_cast<double>(product.alpha) * (static_cast<double>(total) * factor);
@@ -86,7 +87,7 @@ class TensorCores {
       for (int index = 0; index < 4; ++index) totals_[column][index] = 0;
   }
 
-  /// Computes sums = high high' and cross += high low' + low high'.
+  /// Computes sums = high high' and cross += high low' + low high', where the prime marks the parts of B.
   __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t number) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
     const unsigned int address = cuda::shared_address(tile);
@@ -109,7 +110,8 @@ class TensorCores {
 #endif
   }
 
-  /// Adds the sums of one tile to the totals. A tensor core truncates towards zero, so it accumulates only one tile.
+  /// Adds the sums of one tile to the totals. A tensor core truncates towards zero, so each of its sums covers only one
+  /// tile.
   __device__ __forceinline__ void add(std::int64_t, bool) {
 #pragma unroll
     for (int column = 0; column < 16; ++column)
@@ -140,7 +142,7 @@ class TensorCores {
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Odd rows and columns, computed as `strict`: chains of fma over blocks of k
+// Odd rows and columns are computed as `strict`, in chains of fma over blocks of k
 
 constexpr int odd_threads = 128;
 
@@ -157,7 +159,7 @@ __device__ inline float strict_total(const Product<float>& product, std::int64_t
   return total;
 }
 
-/// The products of the batch that contain an odd line.
+/// The products of the batch to which an odd line belongs.
 struct Batches {
   std::int64_t first;
   std::int64_t end;
@@ -166,7 +168,7 @@ struct Batches {
       : first(panels.matrices == 1 ? 0 : line / panels.lines), end(panels.matrices == 1 ? batches : first + 1) {}
 };
 
-// Launch shape: one block per 128 columns of C. Blocks with different y take the odd rows in turn.
+// Computes odd rows. Launch shape: one block per 128 columns of C. Blocks with different y take the odd rows in turn.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                       std::int64_t count) {
@@ -184,7 +186,7 @@ static __global__ void __launch_bounds__(odd_threads)
   }
 }
 
-// Launch shape: one block per 128 rows of C. Rows that are odd themselves are already done.
+// Computes odd columns, except in odd rows, which are already done. Launch shape: one block per 128 rows of C.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_columns(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                          std::int64_t count) {
@@ -206,7 +208,7 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C. Returns false, and leaves C unchanged, if `strict` is faster because many lines are odd.
+/// Computes C. If the number of odd lines makes `strict` faster, returns false and leaves C unchanged.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();
@@ -252,8 +254,8 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
   const auto multiply_odd = [&](auto kernel, const Panels& panels, const OddLines& lines, int count,
                                 std::int64_t across) {
     constexpr std::int64_t most_beside = 4096;
-    const std::int64_t products = panels.matrices == 1 ? problem.batches : 1;  // products that contain a line
-    // The columns of A are strided, which is far slower than Portions assumes.
+    const std::int64_t products = panels.matrices == 1 ? problem.batches : 1;  // number of products that contain a line
+    // The kernel for odd columns reads A with a stride, which is far slower than Portions assumes.
     constexpr double slower = 64;
     cuda::Portions(problem.stop, first_portion<float>() / slower)
         .run(count, static_cast<double>(products * across) * static_cast<double>(problem.k), 1, stream,

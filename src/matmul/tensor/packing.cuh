@@ -2,15 +2,16 @@
 //
 // FP16 has the 11 significant bits of TF32 at twice the rate and half the bytes, but a narrow range. Each row of A and
 // each column of B is therefore lifted: multiplied by the power of two that brings its largest magnitude into [2^14,
-// 2^15). Elements of at least 2^-14 are then split without loss of range. A line with smaller elements other than zero,
-// or with infinity or NaN, is `odd`. The kernels at the end of multiply.cuh compute its elements of C as `strict`.
-// Powers of two change no digit and are removed at the end.
+// 2^15). Elements that are then at least 2^-14 are split without loss of range. A line is `odd` if it contains smaller
+// elements other than zero, or infinity or NaN. The kernels at the end of multiply.cuh compute the elements of C in odd
+// lines as `strict`. Powers of two change no digit and are removed at the end.
 //
-// The tiles of a panel are contiguous along k. The parts of a tile are contiguous, each in the layout of shared memory,
-// so the copy engine takes a tile in one piece and no thread computes an address. Past the borders are zeros.
+// The tiles of a panel are contiguous along k. The parts of a tile are contiguous, too, and each has the layout of
+// shared memory. The copy engine therefore copies a tile in one piece, and no thread computes an address. Panels are
+// padded with zeros past the borders.
 //
-// Source: splitting, and scaling the rest by 2^11: H. Ootomo and R. Yokota, "Recovering single precision accuracy from
-// Tensor Cores while surpassing the FP32 theoretical peak performance" (2022).
+// Source of the splitting and of scaling the lower part by 2^11: H. Ootomo and R. Yokota, "Recovering single precision
+// accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance" (2022).
 #pragma once
 
 #include "matmul/gpu/pack.cuh"
@@ -23,11 +24,11 @@ static_assert(tile_depth == cuda::tile_depth && part_bytes == panel_lines * cuda
 
 inline constexpr int greatest_exponent = 14;
 inline constexpr int least_exponent = -14;
-inline constexpr int low_exponent = 11;      ///< exponent of the factor of the lower part
-inline constexpr int odd_line = -(1 << 20);  ///< marks an odd line in place of a lift
+inline constexpr int low_exponent = 11;      ///< the lower part is multiplied by 2^low_exponent
+inline constexpr int odd_line = -(1 << 20);  ///< marks an odd line, in place of the lift
 
-/// The extremes of a line: the bits of the largest magnitude, and 0x7fffffff minus the bits of the smallest nonzero
-/// magnitude. Both are 0 if all elements are 0.
+/// The extremes of a line. One is the bits of the largest magnitude; the other is 0x7fffffff minus the bits of the
+/// smallest nonzero magnitude. Both are 0 if all elements are 0.
 struct Extremes {
   unsigned int greatest;
   unsigned int least;
@@ -51,7 +52,7 @@ struct Extremes {
   }
 };
 
-/// List of odd lines, in any order. `lines` numbers the lines of all matrices consecutively.
+/// A list of odd lines, in any order. Lines are numbered consecutively over all matrices.
 struct OddLines {
   int* count;
   std::int64_t* lines;
@@ -88,7 +89,7 @@ static __global__ void __launch_bounds__(packing_threads)
   if (lift == odd_line) odd.note(line);
 }
 
-inline constexpr int stretch_of_columns = 128;  ///< elements of a column that a block scans
+inline constexpr int stretch_of_columns = 128;  ///< number of elements of a column that a block scans
 
 // Launch shape: one block of threads per 32 columns of stretch_of_columns elements. `found` must be zero.
 static __global__ void __launch_bounds__(packing_threads)
@@ -126,7 +127,7 @@ static __global__ void find_lifts_of_columns(const Extremes* found, std::int64_t
   if (lift == odd_line) odd.note(line);
 }
 
-/// A power of two as two float factors. A single factor may be out of float's range.
+/// A power of two as the product of two float factors. A single factor might be out of float's range.
 struct Factors {
   float first;
   float second;
@@ -137,7 +138,7 @@ struct Factors {
   __device__ float operator()(float value) const { return value * first * second; }
 };
 
-/// Stores eight neighbours along k in FP16. `unit` is their position in `tile`.
+/// Stores eight neighbours along k in FP16. `unit` is the position of the eight in `tile`.
 template <int parts>
 __device__ __forceinline__ void store_parts(const float (&values)[8], unsigned char* tile, unsigned int unit) {
   __half2 high[4];
@@ -187,7 +188,7 @@ __global__ void __launch_bounds__(packing_threads)
   }
 }
 
-// Packs columns of B, transposed on the way. Launch shape: one block per tile.
+// Packs columns of B, which are transposed during packing. Launch shape: one block per tile.
 template <int parts>
 __global__ void __launch_bounds__(packing_threads)
     pack_columns(Operand<const float> matrices, Panels panels, const int* lifts, unsigned char* packed) {

@@ -12,12 +12,13 @@
 
 namespace gradus::matmul_detail::tensor {
 
-inline constexpr int tile_depth = 64;  ///< k in a tile
+inline constexpr int tile_depth = 64;  ///< number of k in a tile
 inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
-/// Largest k for which all accuracies are `strict`, whose bound is the smallest there.
+/// The largest k for which every accuracy is computed as `strict`, because its bound is then the smallest.
 inline constexpr std::int64_t strict_depth = 16;
 
-/// Returns the number of FP16 values per float: `high` is its first 11 bits, `low` the next 11 bits times 2^11.
+/// Returns the number of FP16 values per float. The first, `high`, has the float's first 11 bits. The second, `low`, is
+/// the next 11 bits, times 2^11.
 constexpr int parts_of(MatmulAccuracy accuracy) { return accuracy == MatmulAccuracy::split ? 2 : 1; }
 
 /// Returns the panels of an operand. A tile stores its parts one after another.
@@ -25,7 +26,7 @@ inline Panels half_panels(std::int64_t matrices, std::int64_t lines, std::int64_
   return {matrices, lines, depth, tile_depth, parts * part_bytes};
 }
 
-/// Returns the GPU memory of the panels and, per row of A and column of B, of a lift, two extremes and a list entry.
+/// Returns the GPU memory of the panels, and of a lift, two extremes and a list entry per row of A and column of B.
 inline std::uint64_t bytes_of(const Shape& shape, int parts) {
   const Panels a = half_panels(shape.batches, shape.m, shape.k, parts);
   const Panels b = half_panels(shape.batches, shape.n, shape.k, parts);
@@ -42,19 +43,19 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 ///
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, truncates
 ///   below 24 bits, adds, and truncates again. b is 4, 8 or 16, depending on the generation. k products therefore lose
-///   at most 1.5 k 2^-23 of the bound of all partial sums (as in kmeans/assign/tensor_limits.hpp), which is 192 2^-24
-///   for the 64 products of a tile.
+///   at most 1.5 k 2^-23 times the bound of all partial sums (as in kmeans/assign/tensor_limits.hpp). For the 64
+///   products of a tile, this is 192 2^-24.
 /// * Each addition of a tile's sum rounds once.
-/// * High times low, twice, is at most 2^-10 of the whole, and only the tensor core accumulates it: 1.5 (2 k) 2^-23
-///   2^-10, less than k / 128 roundings.
-/// * Two parts omit 2^-23 of each factor, and low times low is 2^-22: together 8 roundings. The final operations
-///   account for the rest.
+/// * The two products of a high and a low part are at most 2^-10 of the whole, and only the tensor core accumulates
+///   them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
+/// * Two parts omit 2^-23 of each factor, and low times low is 2^-22. Together these cost 8 roundings. The other 8 of
+///   the constant 16 are for the final operations.
 inline double sum_roundings(std::int64_t k) {
   const auto depth = static_cast<double>(k);
   return 16 + 3 * std::min(depth, double{tile_depth}) + std::ceil(depth / tile_depth) + std::ceil(depth / 128);
 }
 
-/// Returns the factor of matmul_error_bound() for sums from panels.
+/// Returns the factor of matmul_error_bound() for results computed from panels.
 inline double error_bound(std::int64_t k, int parts) {
   const double of_sums = error_of(sum_roundings(k), unit_roundoff<float>);
   return parts == 2 ? of_sums : 0x1p-10 + 0x1p-22 + (1 + 0x1p-9) * of_sums;

@@ -1,5 +1,5 @@
-// Compares every matmul variant that runs here with a reference in arbitrary-precision integers that shares no code
-// with the library: the canonical bits and the error bound.
+// Compares every matmul variant that runs on this machine with a reference. Checks the canonical bits and the error
+// bound. The reference uses integers of arbitrary precision and shares no code with the library.
 #include <gmpxx.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ ProductCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   return made;
 }
 
-/// Returns a b + c, rounded once. Additions with infinity, NaN and zero are left to the CPU.
+/// Returns a b + c, rounded once. The CPU handles additions that involve infinity, NaN or zero.
 template <class T>
 T fused(T a, T b, T c) {
   if (!std::isfinite(a) || !std::isfinite(b)) return a * b + c;
@@ -139,8 +139,8 @@ T one_nan(T value) {
 template <class T>
 struct Right {
   T strict = 0;
-  bool bounded = false;     ///< all values are finite, and nothing can overflow
-  mpz_class exact = 0;      ///< in units of 2^-3222, as are the following values
+  bool bounded = false;     ///< true if all values are finite and nothing can overflow
+  mpz_class exact = 0;      ///< in units of 2^-3222, as are the following members
   mpz_class magnitude = 0;  ///< |alpha| |A| |B| + |beta| |C|
 };
 

@@ -1,4 +1,4 @@
-"""The command `gradus matmul`, as the user runs it. Started by tests/cli/run.py."""
+"""The command `gradus matmul`, as the user runs it. tests/cli/run.py runs this."""
 
 import itertools
 import json
@@ -11,7 +11,7 @@ from fractions import Fraction
 from kit import Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, write_npy
 
 
-# The interface for tests/cli/cli_test.py; see tests/cli/run.py.
+# The jobs that tests/cli/cli_test.py runs (see tests/cli/run.py).
 def json_jobs(case):
     return {"matmul": [write_npy(case.path("left.npy"), "<f4", (2, 3), range(6)),
                        write_npy(case.path("right.npy"), "<f8", (3, 1), [1, 2, 3])]}
@@ -44,8 +44,8 @@ def positions(shape):
 
 
 class Array:
-    """A shape and a function from indices to numbers, which is enough for a reference that shares nothing with arrays
-    of any library."""
+    """A shape and a function from indices to numbers. This suffices for a reference that shares no code with any
+    library's arrays."""
 
     def __init__(self, shape, at):
         self.shape, self.at = tuple(shape), at
@@ -64,7 +64,7 @@ class Array:
         return Array(swap(self.shape), lambda position: self.at(swap(tuple(position))))
 
     def spread(self, shape):
-        """Multiplies by the broadcasting rules of NumPy."""
+        """Broadcasts the array to a shape by NumPy's rules."""
         missing = len(shape) - len(self.shape)
         assert missing >= 0 and all(mine in (1, size) for mine, size in zip(self.shape, shape[missing:]))
         return Array(shape, lambda position: self.at(
@@ -98,7 +98,7 @@ def nested(shape, values):
 
 
 def rounded(value, digits, least):
-    """Rounds a fraction to `digits` binary digits, no digit below `least`; ties to even."""
+    """Rounds a fraction to `digits` binary digits, but to no digit below `least`. Ties round to even."""
     if value == 0:
         return value
     exponent = abs(value).numerator.bit_length() - value.denominator.bit_length()
@@ -113,7 +113,7 @@ FORMATS = {"f4": (24, Fraction(1, 2**149)), "f8": (53, Fraction(1, 2**1074))}
 
 class MatmulCase(Case):
     def array(self, name, array, dtype="f4", fortran=False, order="<"):
-        """Writes a .npy file; dtype as in "f4"."""
+        """Writes a .npy file. `dtype` has the form "f4"."""
         code = CODES[dtype]
         values = ([array.at(position[::-1]) for position in positions(array.shape[::-1])] if fortran else array.values())
         if dtype == "b1":
@@ -129,7 +129,7 @@ class MatmulCase(Case):
         return Array.of(shape, random.Random(f"{shape} {seed}").choices(range(least, most + 1), k=math.prod(shape)))
 
     def product(self, *arguments, name="c.npy"):
-        """Returns (dtype, shape, values) of the file that the command writes."""
+        """Runs the command and returns (dtype, shape, values) of the file that it writes."""
         path = self.path(name)
         self.succeed("matmul", *arguments, "-o", path)
         return read_npy(path)
@@ -201,7 +201,7 @@ class Shapes(MatmulCase):
         self.refused(3, "matmul", self.path("b.npy"), scalar, says=["s.npy", "a single number"])
 
     def test_too_large(self):
-        """The product of two empty matrices may exceed memory, the disk, or 64 bits."""
+        """The product of two empty matrices may be too large for memory, for the disk, or for 64 bits."""
         def empty(name, shape):
             return write_npy(self.path(name), "<f4", shape, [])
 
@@ -213,7 +213,7 @@ class Shapes(MatmulCase):
         a, b = self.array("a.npy", ones), self.array("b.npy", ones.transposed())
         self.refused(1, "matmul", a, b, "--memory-limit", "100K", says=["KiB"])
         self.succeed("matmul", a, b, "--memory-limit", "1M")
-        # Input that is not used in place also counts.
+        # The copy of an input that cannot be used in place counts, too.
         plain = self.answer(a, b, "-o", self.path("c.npy"))["memory_bytes"]
         for dtype, beyond in (("i1", 4 * 600), ("f2", 4 * 600)):
             narrow = self.array("narrow_a.npy", ones, dtype), self.array("narrow_b.npy", ones.transposed(), dtype)
@@ -440,7 +440,7 @@ class Output(MatmulCase):
         for key in ("read", "matmul", "write", "total"):
             self.assertGreaterEqual(answer["seconds"][key], 0)
         self.assertGreater(answer["memory_bytes"], 8 * 4)
-        bound = Fraction(3 + 1 + 1, 2**24)  # roundings of a chain, of a block and of the final operation
+        bound = Fraction(3 + 1 + 1, 2**24)  # roundings: 3 of a chain, 1 of a block, 1 of the final operation
         self.assertAlmostEqual(answer["error_bound"], float(bound / (1 - bound)), 20)
         written = self.answer(*files, "-o", self.path("c.npy"))
         self.assertNotIn("product", written)

@@ -1,4 +1,4 @@
-// Files on disk, the table of variants and the documents agree. The tests of k-means test the check itself.
+// Tests that the files on disk, the table of variants and the documents agree. The k-means tests test the check itself.
 #include <gtest/gtest.h>
 
 #include "matmul/variants.hpp"

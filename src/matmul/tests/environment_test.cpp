@@ -1,4 +1,4 @@
-// The caller's floating-point environment does not affect answers, and calls do not change it.
+// Tests that the caller's floating-point environment does not affect results, and that calls do not change it.
 #include <gtest/gtest.h>
 
 #include "gradus/matmul.hpp"

@@ -1,4 +1,5 @@
-// Jobs in forked children. This file has a single test, because it depends on what the process did before the fork.
+// Tests jobs in forked children. This file has a single test, because a test depends on what the process did before the
+// fork.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,7 +20,7 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
     const Execution by{.device = Device::cpu, .variant = variant, .threads = threads};
     return matmul(a, a, {}, by).product;
   };
-  // Sums round, and their order depends on the variant, so each variant is compared with itself.
+  // Sums are rounded, and their order depends on the variant, so each variant is compared only with itself.
   const auto ours = [](const Variant& variant) { return !variant.baseline && tests::runs_on_threads(variant); };
   tests::expect_children_without_threads(
       [&](int threads, const std::string& variant) {

@@ -1,6 +1,5 @@
-// Products of matrices in GPU memory, in any layout and together with matrices in host memory; every kernel of
-// cuda_pipelined on a shape for which it is chosen; refusals. Without a GPU only the tests of the
-// plan run.
+// Tests products of matrices in GPU memory, in any layout and together with matrices in host memory. Also tests every
+// kernel of cuda_pipelined on a shape for which it is chosen, and refusals. Without a GPU, only the tests of plans run.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -68,7 +67,7 @@ class OnDevice {
 template <class T>
 void check_case(const Case& data) {
   const PreparedCase<T> prepared(data.make(5));
-  for (const std::int64_t offset : {0, 1}) {  // elements past a multiple of 16 bytes
+  for (const std::int64_t offset : {0, 1}) {  // offset in elements from a multiple of 16 bytes
     OnDevice<T> a(prepared.a(), offset);
     OnDevice<T> b(prepared.b(), offset);
     for (const Variant& variant : variants()) {
@@ -99,7 +98,7 @@ TEST_P(DeviceMatrices, double_equals_oracle) { check_case<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(matmul, DeviceMatrices, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-/// Returns matrices whose elements need all bits.
+/// Returns matrices whose elements use all bits of their type.
 template <class T>
 LaidOut<T> matrices(std::int64_t batches, std::int64_t rows, std::int64_t columns, Layout layout = Layout::rows) {
   LaidOut<T> made(batches, rows, columns, layout);
@@ -118,7 +117,7 @@ bool same(const LaidOut<T>& one, const LaidOut<T>& other) {
   return tests::same_bits(one.elements().data(), other.elements().data(), std::ssize(other.elements()));
 }
 
-// Runs on the GPU although the call does not mention where to run.
+// Runs on the GPU that holds the matrices, although the call does not name a device.
 TEST_F(matmul_gpu, matrices_there_are_multiplied_there) {
   OnDevice<float> a(matrices<float>(1, 90, 300));
   OnDevice<float> b(matrices<float>(1, 300, 70));
@@ -165,10 +164,10 @@ TEST_F(matmul_gpu, the_error_is_measured_there_too) {
 struct Sizes {
   std::int64_t batches, m, n, k;
   Kernel kernel;
-  std::int64_t slices;  ///< as in plan_of()
+  std::int64_t slices;  ///< the expected Plan::slices
 };
 
-// The kernel is chosen by an estimate for a large GPU; here it documents what is tested.
+// plan_of() chooses the kernel by an estimate for a large GPU. Naming it here shows which kernel each shape tests.
 constexpr Sizes shapes[] = {{300, 3, 5, 7, Kernel::cells, 0},       {40, 16, 16, 64, Kernel::cells, 0},
                             {1, 777, 1, 1000, Kernel::rows, 4},     {1, 40000, 1, 70, Kernel::rows, 0},
                             {1, 20011, 1, 1100, Kernel::rows, 5},   {500, 33, 1, 40, Kernel::rows, 0},
@@ -197,7 +196,8 @@ TEST(matmul_plan, shapes_are_tested_on_the_kernels_that_they_are_chosen_for) {
   }
 }
 
-// The estimated memory suffices for the plans of the product, of its transpose, and of a batch joined to one product.
+// The estimated memory must suffice for the plans of the product, of its transpose, and of a batch that is joined to
+// one product.
 TEST(matmul_plan, sums_have_the_memory_that_was_estimated) {
   constexpr std::int64_t sizes[] = {1, 7, 16, 17, 100, 333, 1448, 5000};
   for (const int element_bytes : {4, 8})
@@ -237,11 +237,11 @@ TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for_or_pays) {
   // Each matrix needs a third of the GPU's memory.
   const Shape too_large{.m = 110000, .n = 110000, .k = 110000, .bring = {.device = std::uint64_t{145} * 1000000000}};
   EXPECT_EQ(choose(too_large, machine, Device::automatic).name, "cuda_panels");
-  // Mostly transfer: the CPU finishes first.
+  // This job consists mostly of transfers, so the CPU finishes first.
   EXPECT_EQ(choose({.m = 60000, .n = 1, .k = 60000}, machine, Device::automatic).name, "simd_packed");
 }
 
-// Every plan fits the memory, and its blocks cover all of C.
+// Every plan must fit the memory, and its blocks must cover all of C.
 TEST(matmul_plan, panels_fit_the_memory_that_there_is) {
   const PanelNeeds needs{.working = [](const Shape& step) { return sum_bytes(step); }};
   for (const auto& [batches, m, n, k] : {std::array<std::int64_t, 4>{1, 32768, 32768, 32768},
@@ -300,7 +300,7 @@ void check_large(std::string_view variant) {
   };
   for (const Large& sizes : {Large{1, 1501, 1603, 1000, Layout::rows},
                              {2, 1700, 1400, 577, Layout::repeated},
-                             {1, 1501, 1602, 1008, Layout::rows},  // here the copy engine reads double directly
+                             {1, 1501, 1602, 1008, Layout::rows},  // the copy engine reads these doubles directly
                              {2, 1700, 1400, 576, Layout::repeated},
                              {3, 1290, 1030, 528, Layout::rows},
                              {1, 1600, 1537, 2000, Layout::padded_columns}}) {
@@ -333,7 +333,7 @@ void check_panels() {
     for (const std::int64_t batches : {1, 7}) {
       const LaidOut<T> a = matrices<T>(batches, 300, 1300, layout);
       const LaidOut<T> b = matrices<T>(batches, 1300, 400, layout == Layout::rows ? Layout::columns : layout);
-      // Results have no negative strides, and their elements do not overlap.
+      // A result must not have negative strides or elements that overlap.
       const Layout of_c = layout == Layout::repeated || layout == Layout::backwards ? Layout::padded_columns : layout;
       for (const double beta : {0.0, 0.75}) {
         LaidOut<T> right = matrices<T>(batches, 300, 400, of_c);
@@ -356,8 +356,8 @@ void check_panels() {
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
-// The last panel is a single row or column, which is evenly spaced although the whole matrix is not. Or the products of
-// a batch arrive one by one, each with contiguous columns.
+// In the first case, the last panel is a single row or column, which is evenly spaced although the whole matrix is not.
+// In the other case, the products of a batch arrive one by one, each with contiguous columns.
 template <class T>
 void check_panels_that_lie_another_way() {
   const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
@@ -401,7 +401,7 @@ bool has_tensor_cores() {
   return static_cast<bool>(split.supports({.m = 1, .n = 1, .k = 1}, execution::this_machine()));
 }
 
-/// Computes a product with the variant and judges a sample of its elements.
+/// Computes a product with the variant and checks the error of a sample of its elements.
 void check_accuracy(std::string_view name, const LaidOut<float>& a, const LaidOut<float>& b, std::string_view what) {
   const Variant& variant = core::find_variant(variants(), name, Room::name);
   const std::int64_t m = a.view().rows();
@@ -453,7 +453,7 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
                      "results without all digits");
       check_accuracy(variant, changed(a, one_in(1, 1e-41F)), b, "denormal numbers");
       check_accuracy(variant, changed(a, one_in(1, 2e38F)), changed(b, one_in(1, 1e-3F)), "near the greatest number");
-      // Sums with the largest truncation on a tensor core: one large term and many small ones of the same sign.
+      // Truncation on a tensor core is largest in sums of one large term and many small ones of the same sign.
       const auto great_and_small = [](float& value, std::int64_t, std::int64_t column) {
         value = column % 64 == 0 ? 1.9990234F : 0x1.ffcp-12F;
       };
@@ -475,7 +475,7 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
     }
 }
 
-// Elements out of FP16's range are computed as in `strict`, and C is read only once.
+// Elements outside FP16's range are computed as in `strict`, and C is read only once.
 TEST_F(matmul_gpu, odd_lines_of_split_are_strict) {
   if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
   LaidOut<float> a = matrices<float>(3, 400, 500);
@@ -546,7 +546,7 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   execution.gpu_memory_limit = 1;
   matmul(a_there.view(), b_there.view(), {}, MatmulMemory<float>{c_there.view()}, execution);
   execution.gpu_memory_limit = 0;
-  EXPECT_GE(matmul_memory(there, {}, execution).device, std::uint64_t{4} * 3000 * 200);  // B must be transposed
+  EXPECT_GE(matmul_memory(there, {}, execution).device, std::uint64_t{4} * 3000 * 200);  // the call must transpose B
 }
 
 TEST_F(matmul_gpu, what_does_not_fit_passes_in_panels) {
@@ -558,7 +558,7 @@ TEST_F(matmul_gpu, what_does_not_fit_passes_in_panels) {
   const auto by_panels = matmul(a.view(), b.view(), {}, execution);
   EXPECT_EQ(by_panels.report.variant, "cuda_panels");
   EXPECT_TRUE(tests::same_bits(by_panels.product, matmul(a.view(), b.view()).product));
-  // Both threads end, whichever is stopped.
+  // Both threads must end, whichever notices the stop request first.
   std::stop_source source;
   execution.stop = source.get_token();
   std::int64_t steps = 0;
@@ -602,7 +602,7 @@ TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
   const MatmulView<double> elsewhere(c.view().data(), 20, 10, 10, 1, MemoryPlace::on_gpu(1));
   message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, MatmulMemory<double>{elsewhere}); });
   EXPECT_TRUE(contains(message, "C: they are on GPU 1, but the job runs on GPU 0")) << message;
-  // Only the CPU converts a product of float and double.
+  // Only the CPU supports products of float and double, because it converts the floats.
   OnDevice<float> narrow(matrices<float>(1, 20, 30));
   EXPECT_THROW(matmul(narrow.view(), b.view()), UnsupportedError);
 }

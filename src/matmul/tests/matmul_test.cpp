@@ -1,4 +1,4 @@
-// Compares every variant in the table with the oracle on every case and in all types.
+// Compares every variant in the table with the oracle, on every case and in all types.
 #include "matmul/cases.hpp"
 #include "tests/ladder_test.hpp"
 

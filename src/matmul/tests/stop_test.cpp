@@ -1,5 +1,5 @@
-// A stop request ends a product within half a second, in every variant that runs here and in every other step of a
-// call. Without it each job would take far longer.
+// Tests that a stop request ends a product within half a second, in every variant that runs here and in every other
+// step of a call. Without the request each job would take far longer.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 constexpr int threads = 2;
 
 TEST(MatmulStop, EveryVariantStopsSoon) {
-  // Repeats one row, so large matrices take no memory.
+  // The matrices repeat one row, so that large ones take no memory.
   const std::int64_t n = 5000;
   const Buffer<double> row(n, 0.25);
   const MatmulView<const double> matrix(row.data(), n, n, 0, 1);
@@ -32,7 +32,8 @@ TEST(MatmulStop, EveryVariantStopsSoon) {
   }
 }
 
-// One element of C takes as long as k, and one row as long as n. The matrices repeat a single element.
+// One element of C takes a long time because k is large, and one row because n is large. The matrices repeat a single
+// element.
 TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   const double element = 0.25;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -57,7 +58,7 @@ TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   }
 }
 
-// Millions of pieces may remain, which must be skipped at once, not one by one.
+// Millions of pieces of work may remain after the request. They must be skipped at once, not one by one.
 TEST(MatmulStop, ManyPiecesAreLeftOutAtOnce) {
   const double element = 0.25;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {

@@ -1,4 +1,4 @@
-// Every public call of matrix multiplication refuses malformed views.
+// Tests that every public function of matrix multiplication rejects malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -39,14 +39,14 @@ TYPED_TEST(MatmulViews, RefusesLies) {
   using T = TypeParam;
   EXPECT_NO_THROW(matmul(this->a(), this->b()));
   for (const auto& [view, says] : lies<const T>(this->elements_)) {
-    // Overlapping rows are legal here because strides are free.
+    // Overlapping rows are valid here, because an input may have any strides.
     if (says.find("cannot start") != std::string::npos) continue;
     expect_usage([&, view = view] { matmul(view, this->b()); }, says);
     expect_usage([&, view = view] { matmul(this->a(), view); }, says);
   }
 }
 
-// An empty batch needs no address: an empty std::vector's data() is null.
+// An empty batch needs no address. For example, data() of an empty std::vector is null.
 TYPED_TEST(MatmulViews, ABatchOfNoMatricesNeedsNoAddress) {
   using T = TypeParam;
   const auto none = [](std::int64_t rows, std::int64_t columns) {

@@ -20,7 +20,7 @@ namespace room = pair_histogram_detail;
 
 namespace {
 
-/// Returns the request, set to run on the GPU that holds the views, if one does.
+/// Returns the request. If a GPU holds the views, the request is set to run on that GPU.
 template <class T>
 Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& execution) {
   execution::check_execution(execution);
@@ -41,7 +41,7 @@ struct Job {
   room::Problem<T> problem;
   room::Shape shape;
   Execution execution;
-  bool examined = false;  ///< false: examined later, on the GPU
+  bool examined = false;  ///< if false, the points are examined later, on the GPU
 
   void examine(std::vector<Phase>& phases) {
     const core::PhaseTimer timer(phases, "examine");
@@ -49,15 +49,16 @@ struct Job {
   }
 };
 
-/// Returns true if the job runs on a GPU whatever the points' values, so that they can be examined there.
+/// Returns true if the job runs on a GPU whatever the points' values. The GPU can then examine the points.
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
   return core::find_variant(room::variants(), execution.variant, room::Room::name).device_input;
 }
 
-/// Returns the number of threads to use. Chooses it if the caller did not; the counts do not depend on it.
+/// Returns the number of threads to use, and chooses it if the caller did not. The counts do not depend on the number.
 int chosen_threads(std::int64_t points, std::int64_t others, const Execution& execution) {
-  constexpr double nanoseconds_a_pair = 0.7;  // per visited pair; less if many pairs are skipped
+  // The time per visited pair. The time per pair is less if many pairs are skipped.
+  constexpr double nanoseconds_a_pair = 0.7;
   const bool chooses =
       execution.threads == 0 &&
       (execution.variant.empty() ||
@@ -90,7 +91,7 @@ Job<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
   return job;
 }
 
-/// Runs the variant. `asked` is the caller's request, whose thread count the memory estimate uses.
+/// Runs the variant. `asked` is the caller's request; the memory estimate uses its thread count.
 template <class T>
 room::Histogram run(Job<T>& job, const room::Variant& variant, const Execution& asked, const Execution& how,
                     int threads, std::vector<Phase>& phases) {
@@ -108,7 +109,7 @@ room::Histogram run(Job<T>& job, const room::Variant& variant, const Execution& 
   return variant.run(job.problem, how, phases);
 }
 
-/// Counts this rank's share of the pairs and adds up the shares of all ranks. `stop` is the caller's.
+/// Counts this rank's share of the pairs and adds up the shares of all ranks. `stop` is the caller's stop token.
 template <class T>
 room::Histogram run_on_ranks(core::Ranks& ranks, Job<T>& job, const room::Variant& variant, const Execution& asked,
                              const std::stop_token& stop, int threads, std::vector<Phase>& phases) {

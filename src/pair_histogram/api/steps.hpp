@@ -14,10 +14,10 @@ inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the variant and the result with all threads of the request.
+/// Returns the memory of the variant and of the result if all threads of the request are used.
 core::Memory estimate(const Shape& shape, const Variant& variant, const Execution& execution);
 
-/// Returns the bytes of copies of the points, made to fold them or to drop columns.
+/// Returns the bytes of the copies of points that folding or dropping columns needs.
 std::uint64_t estimate_copies(const PairHistogramShape& shape, const PairHistogramOptions& options);
 
 }  // namespace gradus::pair_histogram_detail

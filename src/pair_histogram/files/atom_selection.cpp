@@ -41,7 +41,7 @@ class AtomSelection::Parser {
                      "'index 0-99', and of these with 'not', 'and', 'or' and parentheses");
   }
 
-  /// Moves to the next word, parenthesis or comma and puts it in `word_`; empty at the end.
+  /// Moves to the next word, parenthesis or comma and puts it in `word_`. At the end, `word_` is empty.
   void take() {
     constexpr std::string_view blanks = " \t\n\r";
     place_ = std::min(text_.find_first_not_of(blanks, end_), text_.size());
@@ -119,7 +119,7 @@ class AtomSelection::Parser {
     return std::ranges::find(others, word_) == others.end();
   }
 
-  /// Parses an integer, or a range of two integers with a hyphen.
+  /// Parses an integer, or a range given as two integers with a hyphen.
   Range range() const {
     Range range;
     const char* const end = word_.data() + word_.size();

@@ -13,18 +13,18 @@ namespace gradus::files {
 /// A selection of atoms. Its syntax:
 ///
 /// * all
-/// * type, element, name or residue, followed by words separated by blanks or commas: atoms with one of these words,
-///   spelt as in the file
-/// * id or index, followed by integers and inclusive ranges A-B: by the file's ids, or by the positions in the frame,
-///   counted from 0
+/// * type, element, name or residue, followed by words separated by blanks or commas: selects the atoms that have one
+///   of these words, spelt as in the file
+/// * id or index, followed by integers and inclusive ranges A-B: selects by the file's ids, or by the positions in the
+///   frame, counted from 0
 /// * not, and, or, in this order of precedence, and parentheses
 class AtomSelection {
  public:
-  /// Parses a selection. Throws UsageError, about the option and with the position, if it is invalid.
+  /// Parses a selection. If it is invalid, throws UsageError about the option, with the position in the text.
   AtomSelection(std::string_view text, std::string_view option);
 
-  /// Returns the row numbers of the selected atoms, increasing. Throws InputError about `what` if the file lacks data
-  /// that the selection needs, or no atom has a word, id or index that it names.
+  /// Returns the row numbers of the selected atoms in increasing order. Throws InputError about `what` if the file
+  /// lacks data that the selection needs, or if the selection names a word, id or index that no atom has.
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }
@@ -41,7 +41,7 @@ class AtomSelection {
     Kind kind = Kind::all;
     std::vector<std::string> words;
     std::vector<Range> ranges;
-    std::size_t left = 0;  ///< indices of the operands
+    std::size_t left = 0;  ///< indices of the operands in `nodes_`
     std::size_t right = 0;
   };
   class Parser;
@@ -49,7 +49,7 @@ class AtomSelection {
 
   std::string text_;
   std::string option_;
-  std::vector<Node> nodes_;  ///< the last is the root
+  std::vector<Node> nodes_;  ///< the last node is the root
 };
 
 }  // namespace gradus::files

@@ -29,7 +29,7 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// Throws for a foreign format, unless the bytes begin like a trajectory.
+/// Throws for files of another format, unless the bytes begin like a trajectory.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }
@@ -82,7 +82,7 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
   const TrajectoryFormat* format = named_trajectory(path_);
   std::unique_ptr<TextInput> text;
   if (format == nullptr) {
-    // Names identify tables and images; otherwise the content decides.
+    // Tables and images are identified by their names, all other files by their content.
     if (!is_stream(path_) && names_points(path_)) return;
     text = std::make_unique<TextInput>(path_, options_.stop);
     format = trajectory_by_content(text->beginning());

@@ -19,33 +19,34 @@ namespace gradus::files {
 
 std::span<const TrajectoryFormat* const> trajectory_formats();
 
-/// Returns the format that the file's name or first lines indicate, or null.
+/// Returns the format that the file's name or first lines indicate, or null if they indicate none.
 const TrajectoryFormat* named_trajectory(const std::string& path);
 const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 
 /// Reads the frames of a trajectory one by one, on request.
 ///
 /// * XYZ: a line with the number of atoms, a comment, and one line per atom with its name and three coordinates; the
-///   rest of the line is skipped. In extended XYZ the comment may hold Lattice="..." (three vectors, with the corner at
-///   zero or at Origin="..."), pbc="T T F" or one T or F for all directions (without pbc a lattice is periodic), and
-///   Properties=..., which gives the positions of the columns pos, species and id and the number of columns per line.
-///   Lists may also have commas and brackets.
-/// * LAMMPS dump: coordinates x y z, unwrapped xu yu zu, scaled xs ys zs, or both, xsu ysu zsu. The frame's box is
-///   periodic where its bounds are pp. The bounds may also have the forms "xy xz yz" and "abc origin". Each line has as
-///   many columns as ITEM: ATOMS names; of these the columns id, type and element are read too.
+///   rest of the line is skipped. In extended XYZ the comment may hold Lattice="..." (three vectors), Origin="..." (the
+///   corner, otherwise zero) and pbc="T T F", or one T or F for all directions. Without pbc a lattice is periodic.
+///   Properties=... gives the positions of the columns pos, species and id and the number of columns per line. Lists
+///   may also have commas and brackets.
+/// * LAMMPS dump: coordinates x y z, unwrapped xu yu zu, scaled xs ys zs, or scaled and unwrapped xsu ysu zsu. The
+///   frame's box is periodic in the directions whose bounds are pp. The bounds may also have the forms "xy xz yz" and
+///   "abc origin". Each line has as many columns as ITEM: ATOMS names. Besides the coordinates, the columns id, type
+///   and element are read.
 /// * Gromacs .gro: a title, a line with the number of atoms, one line per atom with columns of fixed width (residue,
-///   atom, number, coordinates, optionally velocities), and the box, which is periodic unless it is zero. Lengths are
+///   atom, number, coordinates, optionally velocities), and the box. The box is periodic unless it is zero. Lengths are
 ///   in nm.
-/// * DCD with 32-bit coordinates, in either byte order, without fixed atoms; it has no kinds of atoms. Its cell is
-///   given by lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is at
-///   zero, and the cell is periodic unless it is zero.
+/// * DCD with 32-bit coordinates, in either byte order, without fixed atoms. The format has no kinds of atoms. Its cell
+///   is given by lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is
+///   at zero, and the cell is periodic unless it is zero.
 ///
 /// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids. Duplicate ids and anything else that deviates
-/// from the above throw InputError with file:line. Numbers in text may have a Fortran exponent (D).
+/// from these formats throw InputError with file:line. Numbers in text may have a Fortran exponent (D).
 class TrajectoryReader {
  public:
-  /// Reads from memory. The caller keeps `text` alive; `name` appears in messages. Without a format, the beginning of
-  /// the text determines it; if that fails, the format is XYZ.
+  /// Reads from memory. The caller keeps `text` alive, and `name` appears in messages. If no format is given, it is
+  /// determined by the beginning of the text or, if that fails, is XYZ.
   TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop = {},
                    bool labels = false, const TrajectoryFormat* format = nullptr);
   TrajectoryReader(std::unique_ptr<TextInput> text, const TrajectoryFormat& format, std::stop_token stop = {},
@@ -55,10 +56,11 @@ class TrajectoryReader {
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;
   ~TrajectoryReader();
 
-  /// Returns the next frame, or nothing after the last. Throws if the file has no frame, and after a stop request.
+  /// Returns the next frame, or nothing after the last frame. Throws if the file has no frame, and after a stop
+  /// request.
   std::optional<Frame> next(FrameParts parts = FrameParts::all) { return parser_->read(parts); }
 
-  /// Skips the next frame and reads only its length. Returns false if there was none.
+  /// Skips the next frame, of which only the length is read. Returns false if there was none.
   bool skip() { return parser_->read(FrameParts::none).has_value(); }
   bool is_last_line_open() const { return parser_->is_last_line_open(); }
 
@@ -67,12 +69,12 @@ class TrajectoryReader {
   std::unique_ptr<FrameParser> parser_;
 };
 
-/// Reads the frames of any file of points. A trajectory is recognised by its name or else by its content. Any other
-/// file of points is a single frame, read like read_points(). Throws UnsupportedError, with a remedy, for unsupported
-/// trajectories.
+/// Reads the frames of any file of points. A trajectory is recognised by its name or otherwise by its content. Any
+/// other file of points is a single frame, read as read_points() does. Throws UnsupportedError, with a remedy, for
+/// unsupported trajectories.
 class FrameReader {
  public:
-  /// `labels`: also read the frames' labels.
+  /// If `labels`, the frames' labels are read too.
   explicit FrameReader(std::string path, ReadOptions options = {}, bool labels = false);
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;
@@ -83,7 +85,7 @@ class FrameReader {
   bool skip();
 
   bool is_trajectory() const { return trajectory_ != nullptr; }
-  /// Returns FrameParser::is_last_line_open(); false for a table.
+  /// Returns FrameParser::is_last_line_open() of a trajectory, and false for a table.
   bool is_last_line_open() const { return trajectory_ != nullptr && trajectory_->is_last_line_open(); }
   LengthUnit unit() const { return unit_; }
 
@@ -91,7 +93,7 @@ class FrameReader {
   std::string path_;
   ReadOptions options_;
   std::unique_ptr<TrajectoryReader> trajectory_;
-  std::unique_ptr<TextInput> table_;  ///< standard input, if it is not a trajectory
+  std::unique_ptr<TextInput> table_;  ///< standard input, if it holds a table
   LengthUnit unit_ = LengthUnit::unknown;
   bool done_ = false;
 };

@@ -66,7 +66,7 @@ class DcdFrames : public FrameParser {
     return std::bit_cast<T>(raw);
   }
 
-  /// Returns the next record. Fails unless it has the wanted length, if one is given.
+  /// Returns the next record. If a length is wanted, fails for a record of any other length.
   Bytes record(const char* what, std::size_t wanted = any) {
     constexpr std::size_t mark = sizeof(std::int32_t);
     const std::size_t left = bytes_.size() - at_;
@@ -127,7 +127,8 @@ class DcdFrames : public FrameParser {
            "it claims " + std::to_string(atoms_) + " atoms, but has only " + std::to_string(bytes_.size()) + " bytes");
   }
 
-  /// Reads the title: a count, and that many lines of 80 bytes. Some programs write other record lengths around it.
+  /// Reads the title, which is a count and that many lines of 80 bytes. Some programs write other record lengths around
+  /// it.
   void read_title() {
     constexpr std::size_t mark = sizeof(std::int32_t);
     constexpr std::size_t line = 80;
@@ -157,10 +158,11 @@ class DcdFrames : public FrameParser {
     }
   }
 
-  using Cell = std::array<double, 6>;  ///< in the file's order
+  using Cell = std::array<double, 6>;  ///< the six numbers, in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
-  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), if it is valid.
+  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), or nothing if it is
+  /// invalid.
   static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
     constexpr double right = 90;
     constexpr double straight = 180;
@@ -179,7 +181,8 @@ class DcdFrames : public FrameParser {
     return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
   }
 
-  /// Returns the vectors of a cell given by a matrix (XX, XY, YY, XZ, YZ, ZZ), if the matrix is positive definite.
+  /// Returns the vectors of a cell given by a matrix (XX, XY, YY, XZ, YZ, ZZ), or nothing if it is not positive
+  /// definite.
   static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
     const auto [xx, xy, yy, xz, yz, zz] = cell;
     const double plane = xx * yy - xy * xy;
@@ -195,7 +198,7 @@ class DcdFrames : public FrameParser {
     const auto [a, gamma, b, beta, alpha, c] = cell;
     if (a == 0 && b == 0 && c == 0) return;
     const std::size_t place = at_ - cell_bytes - sizeof(std::int32_t);
-    // The squares of longer ones may overflow.
+    // The squares of longer lengths may overflow.
     if (!is_possible_length(a) || !is_possible_length(b) || !is_possible_length(c))
       fail(place, "the cell has a length that is not a number above zero and at most 2^500");
     for (const double angle : {alpha, beta, gamma})
@@ -208,12 +211,12 @@ class DcdFrames : public FrameParser {
     frame.periodic = "xyz";
   }
 
-  /// CHARMM writes a matrix from version 25 on. Most writers of lengths with angles or cosines name an earlier version
-  /// (NAMD, OpenMM, LAMMPS, VMD), but not all do (cpptraj). If the numbers are valid in both ways, the box stays
-  /// undecided.
+  /// Returns the vectors of the frame's cell. CHARMM writes a matrix from version 25 on. Most writers of lengths with
+  /// angles or cosines name an earlier version (NAMD, OpenMM, LAMMPS, VMD), but not all do (cpptraj). If the numbers
+  /// are valid both as a matrix and as lengths, sets Frame::undecided_box instead.
   std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
     constexpr int first_with_matrix = 25;
-    constexpr double least_angle = 20;  // degrees: no simulation uses a sharper one
+    constexpr double least_angle = 20;  // degrees; no simulation uses a sharper angle
     const std::array<double, axes> angles = {cell[4], cell[3], cell[1]};
     const bool are_cosines = std::ranges::all_of(angles, [](double value) { return std::abs(value) <= 1; });
     const bool are_angles = std::ranges::all_of(angles, [](double value) { return value >= least_angle; });

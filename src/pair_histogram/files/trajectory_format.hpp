@@ -18,16 +18,18 @@
 
 namespace gradus::files {
 
-/// The off-diagonal numbers of an orthogonal box, relative to its shortest edge. Computed lattices have about 1e-17.
+/// An orthogonal box may have off-diagonal numbers up to this size, relative to its shortest edge. Computed lattices
+/// have off-diagonal numbers of about 1e-17.
 inline constexpr double box_tolerance = 1e-12;
 
 /// One word per atom, stored as an index into the distinct words.
 struct AtomWords {
-  std::vector<std::string> words;  ///< distinct, in order of first occurrence
+  std::vector<std::string> words;  ///< the distinct words, in order of first occurrence
   std::vector<std::int32_t> of_atoms;
 };
 
-/// Labels of atoms, null if the file lacks them. In XYZ the word before the coordinates is type, element and name.
+/// Labels of atoms. A label that the file lacks is null. In XYZ the word before the coordinates serves as type, element
+/// and name.
 struct AtomLabels {
   std::shared_ptr<const AtomWords> types;
   std::shared_ptr<const AtomWords> elements;
@@ -37,18 +39,20 @@ struct AtomLabels {
 };
 
 struct Frame {
-  Points points;      ///< n x 3 from a trajectory, f64
-  AtomLabels labels;  ///< if requested; ids of LAMMPS and XYZ always
-  /// A length per column; the nine numbers of three vectors if these are not along x, y and z; or empty.
+  Points points;      ///< n x 3 in f64 if from a trajectory
+  AtomLabels labels;  ///< only if requested, except that ids of LAMMPS and XYZ are always set
+  /// One length per column. If the box is not along x, y and z, the nine numbers of its three vectors. Empty without a
+  /// box.
   std::vector<double> box;
   std::vector<double> box_origin;  ///< lower corner of the box; empty without a box
-  /// The directions in which the box repeats, from "xyz": axes or vectors. Empty in open space.
+  /// The directions (axes or vectors) in which the box repeats, as letters of "xyz". Empty in open space.
   std::string periodic;
-  /// If the file leaves open whether its box is periodic, so that the caller must decide: file:line and the reason.
+  /// Empty unless the file leaves open whether its box is periodic. Then the text is file:line and the reason, and the
+  /// caller must decide.
   std::string undecided_box;
 };
 
-/// The file ends inside a frame, for example because its writer was killed. All earlier frames are complete.
+/// Thrown if the file ends inside a frame, for example because its writer was killed. All earlier frames are complete.
 class CutFrameError : public InputError {
  public:
   using InputError::InputError;
@@ -57,7 +61,7 @@ class CutFrameError : public InputError {
 enum class LengthUnit : std::uint8_t { unknown, angstrom, nanometre };
 
 enum class FrameParts : std::uint8_t {
-  none,  ///< only its length
+  none,  ///< only the length of the frame
   box,   ///< the box, without the atoms
   all
 };
@@ -69,9 +73,9 @@ class FrameParser {
   FrameParser(const FrameParser&) = delete;
   FrameParser& operator=(const FrameParser&) = delete;
   virtual ~FrameParser() = default;
-  /// Returns the next frame, or nothing after the last. Throws CutFrameError if the file ends inside the frame.
+  /// Returns the next frame, or nothing after the last frame. Throws CutFrameError if the file ends inside the frame.
   virtual std::optional<Frame> read(FrameParts parts) = 0;
-  /// Returns true if the last line of the last frame has no line end, so that it may be cut off.
+  /// Returns true if the last line of the last frame has no line end. The line may then be cut off.
   virtual bool is_last_line_open() const { return false; }
 };
 
@@ -79,9 +83,10 @@ class FrameParser {
 struct TrajectoryFormat {
   Format file;
   LengthUnit unit = LengthUnit::unknown;
-  /// Returns true if the first lines have this format and are not a table of numbers.
+  /// Returns true if the first lines have this format and cannot be a table of numbers.
   bool (*recognises)(std::string_view beginning);
-  /// One of the two is set: a reader of text, possibly compressed, or a reader of bytes, which the caller keeps alive.
+  /// A reader of text, possibly compressed, or a reader of bytes, which the caller keeps alive. Only one of the two is
+  /// set.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

@@ -18,12 +18,12 @@ class GroFrames : public TextFrames {
   using TextFrames::TextFrames;
 
  private:
-  // Each of the four labels: residue number, residue name, atom name, atom number.
+  // The width of each of the four labels: residue number, residue name, atom name, atom number.
   static constexpr std::size_t label_width = 5;
   static constexpr std::size_t first_coordinate = 4 * label_width;
 
   Frame read_frame(FrameParts parts) override {
-    constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of one digit and a point each
+    constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of at least one digit and a point
     line("the title of the frame");
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     Frame frame;
@@ -56,7 +56,7 @@ class GroFrames : public TextFrames {
       residues.add(trimmed(text.substr(label_width, label_width)));
       atom_names.add(trimmed(text.substr(2 * label_width, label_width)));
       const std::string_view word = trimmed(text.substr(3 * label_width, label_width));
-      // Fortran writes stars for a number that is too long for its columns.
+      // Fortran writes stars in place of a number that is too long for its columns.
       has_ids = has_ids && word.find_first_not_of('*') != std::string_view::npos;
       if (!has_ids) continue;
       std::int64_t id = 0;
@@ -73,7 +73,7 @@ class GroFrames : public TextFrames {
     return coordinates;
   }
 
-  /// Returns the width of a coordinate: the distance between decimal points, for any precision.
+  /// Returns the width of a coordinate, which is the distance between decimal points, whatever the precision.
   std::size_t width_of_coordinates(std::string_view text) const {
     const std::size_t first = text.find('.', std::min(first_coordinate, text.size()));
     const std::size_t second = first == std::string_view::npos ? first : text.find('.', first + 1);
@@ -83,7 +83,8 @@ class GroFrames : public TextFrames {
     return second - first;
   }
 
-  /// Reads three lengths, or v1x v2y v3z v1y v1z v2x v2z v3x v3y. If all are zero, there is no box.
+  /// Reads three lengths, or nine numbers in the order v1x v2y v3z v1y v1z v2x v2z v3x v3y. If all are zero, there is
+  /// no box.
   void read_box(const std::vector<std::string_view>& words, Frame& frame) const {
     if (words.size() != axes && words.size() != axes * axes)
       fail("the box has " + std::to_string(words.size()) + " numbers; three or nine are needed");
@@ -96,7 +97,8 @@ class GroFrames : public TextFrames {
     set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {}, "xyz");
   }
 
-  /// Splits the box line. Numbers that fill their columns have no blanks between them, but equally many decimals.
+  /// Splits the box line. Numbers that fill their columns have no blanks between them, but all have equally many
+  /// decimals.
   static std::vector<std::string_view> box_words(std::string_view text) {
     std::vector<std::string_view> words;
     const std::string_view all = trimmed(text);
@@ -112,7 +114,7 @@ class GroFrames : public TextFrames {
     return words;
   }
 
-  bool has_nine_ = false;  ///< the box of the previous frame has nine numbers
+  bool has_nine_ = false;  ///< true if the box of the previous frame has nine numbers
 };
 
 }  // namespace

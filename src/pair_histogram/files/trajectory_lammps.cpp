@@ -47,7 +47,7 @@ class LammpsFrames : public TextFrames {
         frame.points = points_of(std::move(coordinates));
         break;
       } else {
-        line("the value of an ITEM:");  // TIMESTEP, UNITS, TIME
+        line("the value of an ITEM:");  // the value of TIMESTEP, UNITS or TIME
       }
     }
     return frame;
@@ -58,8 +58,9 @@ class LammpsFrames : public TextFrames {
     BoxVectors vectors{};
   };
 
-  /// Reads the three lines of bounds and sets the frame's box if it is periodic. `words` follow BOX BOUNDS: the form of
-  /// the box (nothing, "xy xz yz" or "abc origin") and the kinds of its bounds (for example "pp ff fs").
+  /// Reads the three lines of bounds and sets the frame's box if it is periodic. `words` are the words after BOX
+  /// BOUNDS. They give the form of the box (nothing, "xy xz yz" or "abc origin") and the kinds of its bounds (for
+  /// example "pp ff fs").
   Bounds box_bounds(std::vector<std::string_view> words, Frame& frame) {
     const auto taken = [&](std::initializer_list<std::string_view> form) {
       if (words.size() < form.size() || !std::equal(form.begin(), form.end(), words.begin())) return false;
@@ -97,11 +98,12 @@ class LammpsFrames : public TextFrames {
     return numbers;
   }
 
-  /// Reads lines "low high" or "low high tilt". With tilts the bounds enclose the tilted box; its edges are shorter.
+  /// Reads lines "low high" or "low high tilt". With tilts, the bounds enclose the tilted box, so they are farther
+  /// apart than its edges are long.
   Bounds restricted_bounds(bool tilted, std::string_view periodic) {
     Bounds bounds;
     std::array<double, axes> high{};
-    std::array<double, axes> tilts{};  // xy, xz, yz
+    std::array<double, axes> tilts{};  // in the order xy, xz, yz
     for (std::size_t axis = 0; axis < axes; ++axis) {
       std::array<double, 3> numbers{};
       if (tilted) numbers = bound_numbers<3>();
@@ -133,7 +135,7 @@ class LammpsFrames : public TextFrames {
     if (periodic && !(length > 0)) fail("the periodic box has no extent");
   }
 
-  /// Reads lines with an edge of the box and a coordinate of its corner.
+  /// Reads lines that hold an edge of the box and a coordinate of the box's corner.
   Bounds general_bounds() {
     Bounds bounds;
     for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -190,7 +192,7 @@ class LammpsFrames : public TextFrames {
         if (along_axes) {
           const double length = bounds.vectors[axis * (axes + 1)];
           const double position = low + scaled[axis] * length;
-          // Rounding must not move an atom on the upper face beyond it.
+          // Rounding must not move an atom from the upper face to a place beyond it.
           coordinate = scaled[axis] <= 1 ? std::min(position, low + length) : position;
         } else {
           coordinate = low;

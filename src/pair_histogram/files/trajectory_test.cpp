@@ -1,4 +1,4 @@
-// Tests of the trajectory readers: what they read from each format, and their error messages.
+// Tests what the trajectory readers read from each format, and their error messages.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -153,7 +153,7 @@ TEST(Trajectory, TriclinicBoxes) {
   EXPECT_EQ(box("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), (std::vector<double>{5, 0, 0, 1, 6, 0, 0, 0, 7}));
   const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
   const std::string atoms = "ITEM: ATOMS x y z\n1 2 3\n";
-  // LAMMPS writes the bounds of the tilted box's extent: x from -1 - 2 to 4 + 1, y from 0 - 1.
+  // The bounds that LAMMPS writes enclose the tilted box: x from -1 - 2 to 4 + 1, y from 0 - 1.
   const Frame tilted =
       frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\n" + atoms).front();
   EXPECT_EQ(tilted.box, (std::vector<double>{5, 0, 0, 1, 6, 0, -2, -1, 8}));
@@ -347,7 +347,7 @@ TEST(Trajectory, OrthogonalBoxesInEveryWriting) {
   }
   // The tolerance is relative to the shortest edge: 1e-12 of 5.
   EXPECT_EQ(frames_in("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n").front().box.size(), 9u);
-  // In open space a tilted box matters only for scaled coordinates: x from 0 to 3, b = (1, 6, 0).
+  // In open space a tilted box matters only for scaled coordinates. Here x goes from 0 to 3, and b = (1, 6, 0).
   const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";
   EXPECT_EQ(frames_in(open + "ITEM: ATOMS x y z\n1 2 3\n").front().periodic, "");
   EXPECT_EQ(rows_of(frames_in(open + "ITEM: ATOMS xs ys zs\n1 0.5 0\n").front().points), (Rows{{3.5, 3, 0}}));

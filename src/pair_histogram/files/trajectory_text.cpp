@@ -150,7 +150,7 @@ std::int64_t TextFrames::check_count(std::int64_t count, std::int64_t least) con
 
 namespace {
 
-/// Returns why the repeating directions do not form a box, or nothing.
+/// Returns the reason why the repeating directions do not form a box, or nothing if they do.
 std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, bool orthogonal) {
   std::vector<std::array<double, trajectory_axes>> repeated;
   for (std::size_t axis = 0; axis < trajectory_axes; ++axis) {
@@ -160,7 +160,7 @@ std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, b
     if (orthogonal && !(vector[axis] > 0)) return "a length of the lattice is not positive";
   }
   if (orthogonal) return {};
-  // The squared length, squared area or volume that the vectors span.
+  // The squared length, the squared area or the volume that the repeating vectors span.
   double size = 0;
   for (const double number : repeated.front()) size += number * number;
   if (repeated.size() > 1) {
@@ -225,7 +225,7 @@ void TextFrames::pass_atoms(std::int64_t count, std::string_view head) {
 
 void TextFrames::sort_by_id(std::vector<std::int64_t>& ids, std::vector<double>& coordinates,
                             std::initializer_list<AtomWordsBuilder*> words) const {
-  if (std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end()) return;  // sorted already
+  if (std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end()) return;  // the ids are already sorted
   std::vector<std::size_t> order(ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t atom) { return ids[atom]; });
@@ -247,7 +247,8 @@ void TextFrames::sort_by_id(std::vector<std::int64_t>& ids, std::vector<double>&
 
 std::vector<double> TextFrames::positions(std::int64_t count, const Columns& columns, AtomLabels& labels) {
   static constexpr std::array<const char*, trajectory_axes> names = {"x", "y", "z"};
-  constexpr std::int64_t believed = 1 << 20;  // at most this many are preallocated for a stream of unknown length
+  // For a stream of unknown length, memory for at most this many atoms is allocated in advance.
+  constexpr std::int64_t believed = 1 << 20;
   std::vector<double> coordinates;
   coordinates.reserve(
       static_cast<std::size_t>(trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));

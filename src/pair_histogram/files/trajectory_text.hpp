@@ -18,14 +18,14 @@ namespace gradus::files {
 
 inline constexpr std::int64_t trajectory_axes = 3;
 
-/// Removes the next word from a line and returns it; empty if there is none.
+/// Removes the next word from a line and returns it. Returns an empty word if none is left.
 std::string_view next_word(std::string_view& line);
 std::vector<std::string_view> words_of(std::string_view line);
 
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
-  /// Puts the atom that was at place order[i] at place i.
+  /// Puts the atom from place order[i] at place i.
   void reorder(const std::vector<std::size_t>& order);
   std::shared_ptr<const AtomWords> finish() { return std::make_shared<const AtomWords>(std::move(words_)); }
 
@@ -34,7 +34,7 @@ class AtomWordsBuilder {
   std::unordered_map<std::string, std::int32_t> numbers_;
 };
 
-/// Three vectors, one after the other.
+/// The numbers of three vectors, one vector after another.
 using BoxVectors = std::array<double, trajectory_axes * trajectory_axes>;
 
 /// Returns true if the vectors named by `periodic` are along x, y and z.
@@ -47,42 +47,45 @@ class TextFrames : public FrameParser {
   bool is_last_line_open() const final { return is_open_; }
 
  protected:
-  /// Reads the frame that begins with the next line, which exists.
+  /// Reads the frame that begins with the next line. That line must exist.
   virtual Frame read_frame(FrameParts parts) = 0;
 
-  /// Throws InputError, or CutFrameError if the file ends in the last line read.
+  /// Throws InputError, or CutFrameError if the last line read is the end of the file.
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
   /// Returns file:line of the last line read.
   std::string place() const;
 
-  /// Returns the next line without its end, valid until the next call. If there is none, throws that `what` is missing.
+  /// Returns the next line without its line end. The line is valid until the next call. If there is no line, throws an
+  /// error that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
   /// Skips blank lines and returns true if nothing else is left.
   bool at_end();
 
-  /// Parses the number of atoms. Throws if a file in memory is too short for this number at `least` bytes each.
+  /// Parses the number of atoms. Throws if a file in memory is too short for that many atoms of at least `least` bytes.
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
   double number(std::string_view word, const char* what) const;
-  /// Skips the lines of atoms. A line that begins with `head` is an error: the frame has fewer atoms than it claims.
+  /// Skips the lines of the atoms. A line that begins with `head` is an error, because the frame then has fewer atoms
+  /// than it claims.
   void pass_atoms(std::int64_t count, std::string_view head = {});
-  /// Sets the frame's box, which repeats in the directions `periodic`. In open space an invalid box is ignored.
+  /// Sets the frame's box, which repeats in the directions `periodic`. If there are none, an invalid box is ignored.
   void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
                std::string periodic) const;
 
   /// The columns of an atom's line, counted from 0.
   struct Columns {
     std::array<std::size_t, trajectory_axes> position{};
-    std::size_t fewest = 0;  ///< columns that a line must have
-    std::size_t named = 0;   ///< columns that each line has according to the file; 0: unknown
+    std::size_t fewest = 0;  ///< number of columns that a line must have
+    std::size_t named = 0;   ///< number of columns that the file announces for each line, or 0 if it announces none
     bool scaled = false;
     std::optional<std::size_t> type;
     std::optional<std::size_t> element;
     std::optional<std::size_t> id;
   };
-  /// Reads the atoms' lines. Returns the coordinates, in the order of any ids, and sets the requested labels.
+  /// Reads the lines of the atoms and sets the requested labels. Returns the coordinates, in the order of the ids if
+  /// there are any.
   std::vector<double> positions(std::int64_t count, const Columns& columns, AtomLabels& labels);
   bool labels() const { return labels_; }
   void honour_stop(std::int64_t atom) const;
@@ -97,10 +100,10 @@ class TextFrames : public FrameParser {
   bool labels_;
   std::int64_t line_ = 0;             ///< number of lines read
   std::int64_t blank_ = 0;            ///< number of lines that at_end() skipped
-  std::optional<std::string> ahead_;  ///< the line after the skipped lines
+  std::optional<std::string> ahead_;  ///< the line after the lines that at_end() skipped
   std::string current_;
   bool started_ = false;
-  bool is_open_ = false;  ///< the last line read has no end
+  bool is_open_ = false;  ///< true if the last line read has no line end
 };
 
 Points points_of(std::vector<double> coordinates);

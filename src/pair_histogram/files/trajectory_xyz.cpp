@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t axes = trajectory_axes;
 
-/// Removes the value after the equals sign from the beginning of `comment` and returns it. A value ends at a blank, or
-/// is enclosed in quotes, braces or brackets. An unclosed value ends with the line.
+/// Removes the value after the equals sign from the beginning of `comment` and returns it. A value is enclosed in
+/// quotes, braces or brackets, or ends at a blank. An unclosed value ends with the line.
 std::string_view take_value(std::string_view& comment) {
   const char first = comment.empty() ? ' ' : comment.front();
   std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
-  std::size_t quotes = 0;  // at each end
+  std::size_t quotes = 0;  // number of quotes at each end
   if (first == '"' || first == '\'' || first == '{') {
     end = std::min(comment.find(first == '{' ? '}' : first, 1), comment.size());
     quotes = 1;
@@ -36,14 +36,14 @@ std::string_view take_value(std::string_view& comment) {
   return value;
 }
 
-/// Returns the value of `key` (in any case) in the comment of an extended XYZ frame: key=value, key="value with
-/// blanks", key={value with blanks} or key=[a, list], with or without blanks around the sign.
+/// Returns the value of `key` (in any case) in the comment of an extended XYZ frame. The forms are key=value,
+/// key="value with blanks", key={value with blanks} and key=[a, list], with or without blanks around the equals sign.
 std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
   while (!(comment = trimmed(comment)).empty()) {
     const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
     const std::string_view name = comment.substr(0, stop);
     comment = trimmed(comment.substr(stop));
-    if (comment.empty() || comment.front() != '=') continue;  // a word without a value
+    if (comment.empty() || comment.front() != '=') continue;  // the word has no value
     comment.remove_prefix(1);
     // After a blank, the next word is the value, unless it is another key.
     std::string_view rest = trimmed(comment);
@@ -74,7 +74,8 @@ class XyzFrames : public TextFrames {
 
  private:
   Frame read_frame(FrameParts parts) override {
-    constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the line end, if Properties names nothing else
+    // "0 0 0" and the line end, which are all that a line needs if Properties names nothing else.
+    constexpr std::int64_t least_bytes = 6;
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");
     Frame frame;
@@ -112,7 +113,8 @@ class XyzFrames : public TextFrames {
     set_box(frame, vectors, corner, flags ? periodic_directions(*flags) : "xyz");
   }
 
-  /// Rejects an asymmetric list of lists: writers disagree whether the vectors are its inner lists or its columns.
+  /// Rejects an asymmetric list of lists, because writers disagree whether the vectors are its inner lists or its
+  /// columns.
   void check_nested(const BoxVectors& vectors) const {
     for (std::size_t row = 0; row < axes; ++row)
       for (std::size_t column = 0; column < row; ++column)
@@ -122,7 +124,8 @@ class XyzFrames : public TextFrames {
               "vectors; write Lattice=\"ax ay az bx by bz cx cy cz\"");
   }
 
-  /// Parses the value of pbc: T or F, True or False, 1 or 0, once or per direction. Returns the periodic directions.
+  /// Parses the value of pbc, which is T or F, True or False, or 1 or 0, given once or per direction. Returns the
+  /// periodic directions.
   std::string periodic_directions(std::string_view text) const {
     std::vector<std::string_view> flags = list_of(text);
     if (flags.size() == 1) flags.assign(axes, flags.front());
@@ -140,7 +143,7 @@ class XyzFrames : public TextFrames {
     return periodic;
   }
 
-  /// Parses Properties=species:S:1:pos:R:3:..., a list of columns, each with its type and width in columns.
+  /// Parses Properties=species:S:1:pos:R:3:..., a list of entries with a name, a type and a number of columns.
   Columns xyz_columns(std::string_view comment) const {
     const auto properties = value_of(comment, "properties");
     if (!properties) {
@@ -201,7 +204,7 @@ extern constinit const TrajectoryFormat xyz_trajectories{
         [](std::string_view beginning) {
           const auto [first, second, third] = first_lines(beginning);
           if (!is_whole_number(first)) return false;
-          // A table that starts with a single integer has no third row of four words.
+          // A table that starts with a single integer cannot have four words in its third row.
           const std::vector<std::string_view> words = words_of(third);
           constexpr std::size_t fewest = 3;
           const bool table = words.size() == 1 || third.find_first_of(",;") != std::string_view::npos;

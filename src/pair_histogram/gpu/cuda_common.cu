@@ -10,7 +10,8 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launches aim at this duration, to respond to stop requests. The first launch is small because rungs differ.
+// Launches aim at this duration, so that stop requests take effect soon. The first launch is small because the speeds
+// of the rungs differ.
 constexpr double seconds_of_a_launch = 0.2;
 constexpr double pairs_of_the_first_launch = 0x1p32;
 // With up to 1024 first points, a block has at most 2^31 pairs, which fit 32-bit counters.
@@ -111,7 +112,7 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
     honour_stop(execution_, pairs_before(job_.begin), total);
     job_.end = end_of_portion(portion);
     const auto start = core::Clock::now();
-    // Points at or after the end of the range have no partner in it.
+    // Points at or after the end of the range have no partner in the range.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
     kernel<<<cuda::blocks_for(first_points, threads), threads, shared_bytes, stream()>>>(job_);
     cuda::check_launch(name);

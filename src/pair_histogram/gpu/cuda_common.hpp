@@ -1,4 +1,5 @@
-// Code that the CUDA rungs share: points, bins, histograms and tiles on the GPU, and launches in portions.
+// Code that the CUDA rungs share: points, bins, histograms and tiles on the GPU, and the division of the work into
+// launches.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -38,11 +39,11 @@ struct DevicePoints {
   __device__ std::int64_t weight(std::int64_t point) const { return weights[point]; }
 };
 
-/// The bins on the GPU. slot() applies the canonical rule itself.
+/// The bins on the GPU. slot() applies the canonical rule by division or by a search of the edges.
 struct DeviceBins {
   const double* edges = nullptr;
   int count = 0;
-  double width = 0;  ///< 0: use the edges
+  double width = 0;  ///< 0 if the edges are to be used
   double reach = 0;
 
   __device__ int slots() const { return count + 2; }
@@ -60,13 +61,13 @@ struct DeviceBins {
   }
 };
 
-/// Sums of weights, stored word by word: the first words of all slots, then the second words, and so on.
+/// Sums of weights. The first words of all slots come first, then all second words, and so on.
 struct DeviceSums {
   Word* words = nullptr;
   int slots = 0;
   int words_of_a_sum = 0;
 
-  /// Adds word by word with atomics. The previous value of a word shows whether to carry.
+  /// Adds the words with atomic additions. The previous value of a word shows whether to carry into the next word.
   __device__ void add(int slot, const WeightProduct& weight) const {
     WeightSums::add_by(weight, words_of_a_sum, [&](int word, std::uint64_t value) {
       return static_cast<std::uint64_t>(atomicAdd(&words[std::int64_t{word} * slots + slot], Word{value}));
@@ -90,15 +91,15 @@ struct DeviceHistogram {
 template <class T>
 struct PairJob {
   DevicePoints<T> first;
-  DevicePoints<T> second;  ///< same as `first` unless `cross`
-  bool cross = false;      ///< false: each point pairs with later points
+  DevicePoints<T> second;  ///< the same as `first` unless `cross`
+  bool cross = false;      ///< if false, each point is paired with later points only
   std::int64_t begin = 0;
   std::int64_t end = 0;
   double box[dimension_limit] = {};
   Cell cell;
   DeviceBins bins;
   WeightSums sums;
-  int copies = 1;  ///< of a block's histogram
+  int copies = 1;  ///< copies of a block's histogram
   DeviceHistogram histogram;
 
   __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
@@ -133,13 +134,13 @@ struct PairJob {
   }
 };
 
-/// The histogram of a block in shared memory, as in `cuda_privatized`, with sums of weights and one or more copies. The
-/// copies of a slot's counter are adjacent. 32-bit counters suffice, because a launch gives a block fewer than 2^32
+/// The histogram of a block in shared memory, as in `cuda_privatized`, but with sums of weights and one or more copies.
+/// The copies of a slot's counter are adjacent. 32-bit counters suffice, because a launch gives a block fewer than 2^32
 /// pairs. Sums of more than `words_in_shared` words are added directly to the result in global memory.
 template <bool weighted>
 class BlockHistogram {
  public:
-  /// Clears the histogram. Must be called by all threads of the block; ends with a barrier.
+  /// Clears the histogram. All threads of the block must call the constructor, which ends with a barrier.
   __device__ BlockHistogram(unsigned char* memory, int slots, int copies, const DeviceHistogram& result)
       : sums_{reinterpret_cast<Word*>(memory), slots, result.sums.words_of_a_sum},
         counts_(reinterpret_cast<unsigned int*>(sums_.words + (weighted ? words_in_shared * slots : 0))), slots_(slots),
@@ -159,7 +160,7 @@ class BlockHistogram {
     if constexpr (weighted) sums_.add(slot, weight);
   }
 
-  /// Adds everything to the result. Must be called by all threads of the block; begins with a barrier.
+  /// Adds the counts and sums to the result. All threads of the block must call flush(), which begins with a barrier.
   __device__ void flush(const DeviceHistogram& result) {
     __syncthreads();  // the block has finished all its additions
     for (int slot = threadIdx.x; slot < slots_; slot += blockDim.x) {
@@ -173,7 +174,7 @@ class BlockHistogram {
   }
 
  private:
-  // Includes all words of the sum, so that no sign extension is needed.
+  // Returns all words of the sum, so that its sign needs no extension.
   __device__ WeightProduct sum(int slot) const {
     WeightProduct sum;
     sum.low = sums_.words[slot];
@@ -197,7 +198,7 @@ class Tile {
       : x_(reinterpret_cast<T*>(memory)), y_(x_ + blockDim.x), z_(y_ + blockDim.x),
         weights_(reinterpret_cast<std::int64_t*>(z_ + blockDim.x)) {}
 
-  /// Loads the points in [begin, end), at most one per thread. Must be called by all threads of the block.
+  /// Loads the points in [begin, end), at most one per thread. All threads of the block must call load().
   __device__ void load(const DevicePoints<T>& points, std::int64_t begin, std::int64_t end) {
     __syncthreads();  // no thread reads the previous points any more
     const std::int64_t mine = begin + threadIdx.x;
@@ -225,7 +226,7 @@ class Tile {
   int count_ = 0;
 };
 
-/// The first point of a thread; surplus threads of the last block have none.
+/// The first point of a thread. Surplus threads of the last block have none.
 template <class T, bool weighted>
 struct FirstPoint {
   std::int64_t number = 0;
@@ -247,7 +248,7 @@ class CudaPairs {
  public:
   using Kernel = void (*)(PairJob<T>);
 
-  /// Sets up the job (phase to_device). The problem must be on the GPU already (bring_to_gpu()).
+  /// Sets up the job (phase to_device). The problem must already be on the GPU (see bring_to_gpu()).
   CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
   PairJob<T>& job() { return job_; }
@@ -255,8 +256,8 @@ class CudaPairs {
   const execution::Gpu& gpu() const { return gpu_; }
   cuda::Arena& memory() { return gpu_job_.memory(); }
 
-  /// Launches the kernel with one thread per first point for consecutive ranges of second points (phase count). Between
-  /// launches, responds to stop requests and reports progress.
+  /// Counts all pairs (phase count). Launches the kernel, with one thread per first point, for one range of second
+  /// points after another. Between launches, responds to stop requests and reports progress.
   void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
   /// Copies the result to the host (phase to_host).
   Histogram histogram();
@@ -271,12 +272,12 @@ class CudaPairs {
   cuda::Job& gpu_job_;
   const execution::Gpu& gpu_;
   PairJob<T> job_;
-  cuda::DeviceBuffer<Word> long_sums_;  ///< sums longer than words_in_shared, which the arena has no room for
+  cuda::DeviceBuffer<Word> long_sums_;  ///< sums longer than words_in_shared; the arena has no memory for them
 };
 
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total);
 
-/// Calls run(periodic, weighted) with the problem's properties as compile-time constants.
+/// Calls run(periodic, weighted) with compile-time constants that describe the problem.
 template <class T, class Run>
 void with_constants(const Problem<T>& problem, const Run& run) {
   const auto with_weights = [&](auto periodic) {
@@ -287,7 +288,7 @@ void with_constants(const Problem<T>& problem, const Run& run) {
   else with_weights(std::false_type());
 }
 
-/// Calls run(space, weighted), for kernels that support triclinic cells.
+/// Calls run(space, weighted) with compile-time constants. For kernels that support triclinic cells.
 template <class T, class Run>
 void with_space(const Problem<T>& problem, const Run& run) {
   const auto with_weights = [&](auto space) {

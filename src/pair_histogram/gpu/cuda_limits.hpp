@@ -1,4 +1,4 @@
-// Bytes that the CUDA rungs need in shared and global memory, for the table of variants and for allocation.
+// The bytes that the CUDA rungs need in shared and global memory, for the table of variants and for allocation.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,23 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Longer sums of weights are in global memory instead of shared memory, outside the job's arena.
+/// The most words of a sum in shared memory. Longer sums are in global memory, outside the job's arena.
 inline constexpr int words_in_shared = 3;
 
-/// Returns the bytes of 32-bit counters in `copies` copies and, with weights, one sum per slot. A multiple of 8.
+/// Returns the bytes of `copies` copies of the 32-bit counters and, with weights, of one sum per slot. A multiple of 8.
 constexpr std::uint64_t block_histogram_bytes(std::int64_t slots, bool weighted, int copies) {
   const auto count = static_cast<std::uint64_t>(slots);
   return (count * (4 * static_cast<std::uint64_t>(copies) + (weighted ? 8 * words_in_shared : 0)) + 7) / 8 * 8;
 }
 
-/// Returns the bytes of one point per thread: three coordinates and, if weighted, a 64-bit weight (WeightSums).
+/// Returns the bytes of one point per thread. A point has three coordinates and, if weighted, a 64-bit weight
+/// (WeightSums).
 constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted) {
   return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
 }
 
-/// Returns the copies of a block's histogram: one per lane of a warp, or fewer if they would crowd out other blocks.
+/// Returns the number of copies of a block's histogram. It is one per lane of a warp, or fewer if that many copies
+/// would leave too little memory for other blocks.
 constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   constexpr std::uint64_t room = 32 << 10;
   int copies = 32;
@@ -33,7 +35,7 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// Scratch for the validation of points and weights.
+/// The number of words of scratch memory for the validation of points and weights.
 inline constexpr std::int64_t scratch_words = cuda::column_range_words(dimension_limit);
 
 /// Returns the device bytes of the points' columns, their weights, the edges, the histogram and the scratch.
@@ -48,17 +50,17 @@ inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
          cuda::part_bytes(scratch_words, sizeof(std::uint64_t));
 }
 
-/// Points per group of cuda_filter. Float points are padded to a multiple of it.
+/// The number of points in a group of cuda_filter. Float points are padded to a multiple of this number.
 constexpr int filter_group_points = 128;
 
 constexpr std::int64_t filter_places(std::int64_t points) {
   return (points + filter_group_points - 1) / filter_group_points * filter_group_points;
 }
 
-/// From this number of points on, cuda_filter sorts them into compact groups if few pairs are in reach.
+/// If there are at least this many points and few pairs are in reach, cuda_filter sorts the points into compact groups.
 constexpr std::int64_t fewest_grouped = 16384;
 
-/// Returns the most scratch bytes that sorting that many points may take.
+/// Returns an upper limit of the scratch bytes for sorting this number of points.
 constexpr std::uint64_t sort_room(std::int64_t points) {
   return (std::uint64_t{1} << 20) + static_cast<std::uint64_t>(points) / 2;
 }
@@ -90,7 +92,7 @@ inline core::Support along_axes_on_gpu(const Shape& shape, const execution::Mach
   return along_axes(shape, gpu_variants_with_cells);
 }
 
-// Checks a block's shared memory for the largest number of threads.
+// Returns whether a block's shared memory suffices for the largest number of threads.
 inline core::Support histogram_of_cells_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
   const core::Support fits = execution::fits_shared(
@@ -104,7 +106,7 @@ inline core::Support histogram_in_shared(const Shape& shape, const execution::Ma
   return along_axes(shape, gpu_variants_with_cells);
 }
 
-// Host memory: staging for transfers and the received histogram.
+// Host memory holds the staging area for transfers and the received histogram.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   return {.host = 2 * Histogram::bytes(shape) + cuda::staging_bytes, .device = gpu_columns_bytes(shape)};
 }

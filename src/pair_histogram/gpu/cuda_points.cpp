@@ -1,4 +1,4 @@
-// Points on a GPU: used in place or copied there.
+// Provides points on a GPU, either in place or as a copy.
 #include "execution/gpu_job.hpp"
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int block_threads = 256;
 
-// Lowers `*least` to the minimum of a value over a warp. The unsynchronised first read may be stale, which at worst
-// causes a redundant atomicMin. Must be called by all lanes.
+// Lowers `*least` to the minimum of a value over a warp. All lanes must call the function. The first read of `*least`
+// is not synchronised. A stale value at worst causes a redundant atomicMin.
 __device__ void take_least(int* least, int value) {
   value = __reduce_min_sync(0xffffffffU, value);
   if (threadIdx.x % 32 == 0 && value < *least) atomicMin(least, value);

@@ -1,4 +1,4 @@
-// Points and weights in a GPU's memory. A build without CUDA implements these functions by core::not_compiled().
+// Points and weights in a GPU's memory. In a build without CUDA, these functions call core::not_compiled().
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 namespace gradus::pair_histogram_detail {
 
 /// Brings the problem to the GPU of `execution`, and sets its views and Problem::gpu. Data already on that GPU is used
-/// in place, after pending work in Execution::stream; other data is copied. `job_bytes` is the variant's additional
-/// device memory (Variant::memory). Throws UsageError if a view is not where it claims to be, and OutOfMemoryError,
-/// with the needed and the free bytes, if memory does not suffice.
+/// in place, after pending work in Execution::stream. All other data is copied. `job_bytes` is the device memory that
+/// the variant needs in addition (Variant::memory). Throws UsageError if a view is not in the memory that it claims.
+/// Throws OutOfMemoryError, with the needed and the free bytes, if memory does not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes);
 
-/// Works like cpu::column_ranges() for rows on the job's GPU, with the same errors.
+/// Does the same as cpu::column_ranges(), with the same errors, for rows on the job's GPU.
 template <class T>
 core::ColumnRanges column_ranges_on_gpu(MatrixView<const T> rows, const char* what, cuda::Job& job);
 

@@ -1,36 +1,37 @@
 // cuda_filter: a float filter with a proven error bound decides nearly every pair; the canonical rule in double decides
 // the rest. Two pairs share one increment. This is the production form on a GPU.
 //
-// What changes from the rungs above, which all compute the same square root and division in double:
+// What changes from the preceding rungs, which all compute the square root and the division in double:
 //
-// * Float, in units of bins. The points are scaled so that a bin is 1 wide and centred around zero, so that an offset
-//   of the points costs no precision. A pair takes 3 differences, 3 multiply-adds, an approximate reciprocal square
-//   root and one more multiply-add, s * rsqrt(s) + magic. The low bits of this float are the distance as a fixed-point
-//   number: the bin and 16 bits of fraction. In a periodic box the separation is the minimum of |x_i - x_j| and the
-//   box's edge minus |x_i - x_j|. In a triclinic cell the points are in its brick (cell.hpp) and multiples of its
-//   vectors are subtracted, which takes 12 operations more than open space; a box takes 6 more.
+// * Float, in units of bins. The points are scaled so that a bin is 1 wide, and shifted so that zero is their centre.
+//   An offset of the points therefore costs no precision. A pair takes 3 differences, 3 multiply-adds, an approximate
+//   reciprocal square root and one more multiply-add, s * rsqrt(s) + magic. The low bits of this float are the distance
+//   as a fixed-point number: the bin and 16 bits of fraction. In a periodic box the separation is the minimum
+//   of |x_i - x_j| and the box's edge minus |x_i - x_j|. In a triclinic cell the points are in its brick (cell.hpp),
+//   and multiples of the brick's vectors are subtracted. A cell takes 12 operations more than open space, a box 6 more.
 // * Certainty. All rounding errors so far have a proven bound E (FilterPlan::error_at derives it), and the magic number
 //   includes E. A pair whose fraction is at least 2 E is certainly in its bin. A SIMD instruction for 16-bit halves
-//   takes the minimum of the fractions of 8 pairs, and one comparison with 2 E tests them all. The doubtful pairs go to
-//   a queue of the warp; with 80 bins of width 500 in a cube of edge 23,000 they are about 1 in 10,000. When a queue
-//   holds one entry per lane, each lane settles one entry: it compares the canonical squared distance in double with
-//   the one threshold (bins.hpp) that the float distance came near. This takes no root either.
+//   takes the minimum of the fractions of 8 pairs, and one comparison with 2 E tests all 8. Doubtful pairs are put into
+//   a queue of the warp. With 80 bins of width 500 in a cube of edge 23,000 about 1 pair in 10,000 is doubtful. When
+//   the queue holds one entry per lane, each lane settles one entry: it computes the canonical squared distance in
+//   double and compares it with the one threshold (bins.hpp) that the float distance came near. This takes no root
+//   either.
 // * Two pairs share an increment. The bins of two pairs are two bytes of one number, which a single byte permutation
-//   extracts from the two fixed-point numbers. It indexes a table of bins x 256 counters in shared memory. This halves
-//   the number of additions. At the end each counter is added to the bins of its two bytes.
+//   extracts from the two fixed-point numbers. The number indexes a table of bins x 256 counters in shared memory. This
+//   halves the number of additions. At the end each counter is added to the bins of its two bytes.
 // * Independent warps. A lane holds 4 first points in registers. The warp loads 64 second points at a time into shared
-//   memory, and all lanes read the same one, so one broadcast serves 4 pairs per lane. There are barriers only at the
-//   start and the end.
-// * Balance. Each group of 128 points is paired with the groups after it, halfway around the ring of all groups.
-//   Every group has the same work, unlike in the triangle. One launch fills the GPU, and the pairs of groups are dealt
-//   to the warps in turn, so that each warp gets the same number.
+//   memory. All lanes read the same second point, so one broadcast serves 4 pairs per lane. There are barriers only at
+//   the start and the end.
+// * Balance. The groups of 128 points form a ring. Each group is paired with the groups after it, halfway around the
+//   ring. Every group therefore has the same work, unlike in the triangle. One launch fills the GPU, and the pairs of
+//   groups are dealt to the warps in turn, so that each warp gets the same number.
 // * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a
-//   space-filling curve (cuda_groups.hpp). Each lane then tests the bounding boxes of two groups before the warp counts
-//   their pairs.
+//   space-filling curve (cuda_groups.hpp). Before the warp counts the pairs of two groups, a lane tests the bounding
+//   boxes of the groups.
 //
-// If bins have different widths or are too many for the table, pairs are counted one at a time. For different widths a
-// finer grid of cells gives the bin of each cell or marks it as close to an edge, as in simd_filter. With weights, or
-// if the bound would leave too many pairs doubtful, all pairs are counted in double.
+// If bins have different widths or are too many for the table, pairs are counted one at a time. For different widths, a
+// table of narrower cells gives the bin of each cell, or marks a cell that is close to an edge, as in simd_filter. With
+// weights, or if the bound would leave too many pairs doubtful, all pairs are counted in double.
 //
 // Work per pair: 7 operations of the float pipe, 1 of the unit for roots, 1 1/2 integer operations, 1/2 addition in
 // shared memory. Bytes: 16 per second point for every 128 first points. Limits: only the GPU's memory.
@@ -61,33 +62,34 @@ constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
 static_assert(group_points == filter_group_points);
-constexpr int stage_points = 64;       // second points of a warp in shared memory; divides group_points
+constexpr int stage_points = 64;       // second points of a warp that are in shared memory; divides group_points
 constexpr int points_of_a_packet = 8;  // second points whose pairs are rechecked together
 constexpr int most_threads = 1024;
 constexpr int queue_room = 64;  // packets per warp
 constexpr int queue_full = 32;
 constexpr int fraction_bits_joint = 16;
-constexpr int table_stride = 256;  // the second pair's bin is a byte
+constexpr int table_stride = 256;  // 256, because the second pair's bin is a byte
 constexpr std::int64_t most_joint_cells = 124;
-constexpr std::int64_t groups_of_a_launch = 4096;  // per warp: at most 2^31 pairs per block
+constexpr std::int64_t groups_of_a_launch = 4096;  // groups per warp; a block then has at most 2^31 pairs
 
 enum class Counting : std::uint8_t {
-  joint,    ///< one increment for two pairs; cells are bins
-  single,   ///< one increment per pair; cells are bins, too many for joint counting
-  by_cell,  ///< finer cells, and a table of their slots
+  joint,    ///< one increment for two pairs; the cells are the bins
+  single,   ///< one increment per pair; the cells are the bins, which are too many for joint counting
+  by_cell,  ///< cells narrower than the bins, and a table of their slots
 };
 
-// A block's shared memory, in words. It starts with the counters; SharedLayout gives the offsets of the other parts:
-// - per warp a stage of second points, a queue of packets with doubtful pairs (the numbers of their first points) and
-//   the queue's length
-// - per cell the number of pairs that the canonical rule moves to the previous cell
+// The shared memory of a block, in words. It starts with the counters. SharedLayout gives the offsets of the other
+// parts:
+// - per warp: a stage of second points, a queue of packets with doubtful pairs (as the numbers of the packets' first
+//   points), and the length of the queue
+// - per cell: the number of pairs that the canonical rule moves to the previous cell
 // - the number of all rechecked pairs
 // - the table of cells
 extern __shared__ __align__(16) unsigned int shared_words[];
 
 struct SharedLayout {
   int counters = 0;
-  int stages = 0;  ///< offsets of the parts follow
+  int stages = 0;  ///< this and the following members are offsets of the parts
   int queues = 0;
   int queued = 0;
   int moved = 0;
@@ -118,13 +120,14 @@ struct SharedLayout {
 __device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / warp_lanes; }
 __device__ inline int lane_of_warp() { return static_cast<int>(threadIdx.x) % warp_lanes; }
 
-// The vectors of a triclinic cell along the axes of its brick, in cells.
+// The vectors of a triclinic cell along the axes of its brick. Lengths are in cells of the filter.
 struct FloatBrick {
   float vectors[dimension_limit][dimension_limit] = {};
-  float inverse[dimension_limit] = {};  ///< of the edges
+  float inverse[dimension_limit] = {};  ///< reciprocals of the edges
 
-  /// Reduces a separation to the nearest image: subtracts the nearest multiples of the vectors, the last vector first.
-  /// Correct within reach, because no edge is shorter than the cell's least height (FilterPlan::keeps_images_apart).
+  /// Reduces a separation to the nearest image by subtracting the nearest multiples of the vectors, the last vector
+  /// first. The result is correct within reach, because no edge is shorter than the cell's least height
+  /// (FilterPlan::keeps_images_apart).
   __device__ void take_vectors_away(float& x, float& y, float& z) const {
     const float third = whole(z, 2);
     x = fmaf(-third, vectors[2][0], x);
@@ -136,7 +139,7 @@ struct FloatBrick {
     x = fmaf(-whole(x, 0), vectors[0][0], x);
   }
 
-  /// Returns the number of edges along `axis` nearest to a length.
+  /// Returns the integer nearest to a length divided by the edge along `axis`.
   __device__ float whole(float length, int axis) const {
     constexpr float rounding = 0x1.8p23F;
     return __fadd_rn(__fmaf_rn(length, inverse[axis], rounding), -rounding);
@@ -145,28 +148,28 @@ struct FloatBrick {
 
 template <class T>
 struct FilterJob {
-  PairJob<T> pairs;      ///< for the canonical rule
-  GroupedPoints first;   ///< in cells
+  PairJob<T> pairs;      ///< the pairs as the canonical rule needs them
+  GroupedPoints first;   ///< coordinates in cells
   GroupedPoints second;  ///< has boxes if `first` has them
-  float reach = 0;       ///< groups farther apart have no pair in a bin
+  float reach = 0;       ///< distance beyond which two groups have no pair in a bin
   int first_groups = 0;
   int second_groups = 0;
-  int columns = 0;  ///< groups that each group is paired with
+  int columns = 0;  ///< number of groups that each group is paired with
   int columns_of_an_item = 1;
-  std::int64_t begin = 0;  ///< the items of this launch
+  std::int64_t begin = 0;  ///< first item of this launch
   std::int64_t end = 0;
   float box[dimension_limit] = {};
   FloatBrick brick;
   float magic = 0;
   float greatest_square = 0;
-  unsigned int near = 0;  ///< a pair whose fraction is lower is doubtful
+  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this
   int fraction_bits = fraction_bits_joint;
-  unsigned int ahead = 0;  ///< the bits above the fraction are the cell plus this
-  int cells = 0;           ///< the last is beyond all bins
+  unsigned int ahead = 0;  ///< number to subtract from the bits above the fraction to get the cell
+  int cells = 0;           ///< number of cells; the last one is beyond all bins
   const std::uint16_t* by_cell = nullptr;
   unsigned int doubtful = 0;
   const double* thresholds = nullptr;
-  int slots = 0;  ///< counters per copy
+  int slots = 0;  ///< number of counters per copy
   int copies = 1;
   SharedLayout layout;
   Word* rechecked = nullptr;
@@ -194,14 +197,15 @@ __global__ void scale_points(DevicePoints<T> points, double3 origin, double cell
   scaled[point] = result;
 }
 
-// Returns 1 / sqrt(value), with a relative error below 2^-22.9, for a positive normal number.
+// Returns 1 / sqrt(value) for a positive normal number, with a relative error below 2^-22.9.
 __device__ inline float reciprocal_root(float value) {
   float result;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
   return result;
 }
 
-// Returns the third bytes of both numbers in the low half of a word. The highest bit of `upper` must be zero.
+// Returns a word whose low half consists of the third bytes of the two numbers. The highest bit of `upper` must be
+// zero.
 __device__ inline unsigned int third_bytes(unsigned int upper, unsigned int lower) {
   unsigned int result;
   asm("prmt.b32 %0, %1, %2, 0xbb26;" : "=r"(result) : "r"(upper), "r"(lower));
@@ -210,7 +214,7 @@ __device__ inline unsigned int third_bytes(unsigned int upper, unsigned int lowe
 
 __device__ inline float nearest_around(float apart, float length) { return fminf(fabsf(apart), length - fabsf(apart)); }
 
-// Returns the distance plus the margin, as a fixed-point number.
+// Returns the distance plus the margin (the error bound), as a fixed-point number.
 template <Space space, bool clamped, class T>
 __device__ unsigned int fixed_distance(const FilterJob<T>& job, const float4& first, const float4& second) {
   float x = first.x - second.x;
@@ -222,7 +226,7 @@ __device__ unsigned int fixed_distance(const FilterJob<T>& job, const float4& fi
     z = nearest_around(z, job.box[2]);
   }
   if constexpr (space == Space::cell) job.brick.take_vectors_away(x, y, z);
-  float square = fmaf(x, x, 0x1p-60F);  // the reciprocal root of 0 is infinite
+  float square = fmaf(x, x, 0x1p-60F);  // the addend keeps the reciprocal root of 0 finite
   square = fmaf(y, y, square);
   square = fmaf(z, z, square);
   if constexpr (clamped) square = fminf(square, job.greatest_square);
@@ -234,10 +238,11 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
   return (fixed >> job.fraction_bits) - job.ahead;
 }
 
-// Returns true if the pair counts: both points exist, and if they are in one group, the second is the later one.
+// Returns true if the pair counts: both points must exist, and within one group the second must be the later one.
 template <class T>
 __device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
-  const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);  // no branches
+  // & instead of && avoids branches.
+  const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);
   return exist & (job.pairs.cross | (first / group_points != second / group_points) | (second > first));
 }
 
@@ -256,7 +261,7 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
   const double squared = job.pairs.template squared_distance_in<space>(job.pairs.first[row(job.first, first)],
                                                                        job.pairs.second[row(job.second, second)]);
   if constexpr (counting == Counting::by_cell) {
-    int below = 0;  // number of thresholds at or below the squared distance
+    int below = 0;  // number of thresholds that are at or below the squared distance
     for (int above = job.pairs.bins.count + 1; below < above;) {
       const int middle = (below + above) / 2;
       if (job.thresholds[middle] <= squared) below = middle + 1;
@@ -268,7 +273,7 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
   }
 }
 
-// Recomputes the pairs of a lane's first points with a packet of second points and settles the doubtful ones.
+// Recomputes the pairs of a lane's first points with a packet of second points, and settles the doubtful pairs.
 template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
   float4 points[points_of_a_lane];
@@ -289,7 +294,7 @@ __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, i
   atomicAdd(&shared_words[job.layout.rechecked], settled);
 }
 
-// Empties the warp's queue; each lane settles one packet at a time. Must be called by all lanes.
+// Empties the warp's queue. Each lane settles one packet at a time. All lanes must call the function.
 template <Counting counting, Space space, bool clamped, class T>
 __device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
   __syncwarp();  // all entries are written
@@ -307,13 +312,14 @@ template <Counting counting, Space space, bool clamped, class T>
 __device__ __forceinline__ void push(const FilterJob<T>& job, int first, int second) {
   const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
   if (at < queue_room) job.layout.queue(warp_of_block())[at] = {first, second};
-  else settle_packet<counting, space, clamped>(job, first, second);  // nearly all pairs are doubtful, as on a lattice
+  // The queue is full if nearly all pairs are doubtful, as on a lattice.
+  else settle_packet<counting, space, clamped>(job, first, second);
 }
 
 // Returns the start of the dynamic shared memory in the shared address space.
 __device__ inline unsigned int shared_begin() {
   auto address = static_cast<unsigned int>(__cvta_generic_to_shared(shared_words));
-  asm volatile("" : "+r"(address));  // keeps it in a register instead of recomputing it for each addition
+  asm volatile("" : "+r"(address));  // keeps the address in a register, so that it is not recomputed for each addition
   return address;
 }
 
@@ -332,7 +338,7 @@ class WarpPairs {
     for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
-  /// Counts the pairs with a group of second points. If `masked`, some of the pairs do not count.
+  /// Counts the pairs with a group of second points. If `masked`, some of these pairs do not count.
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
@@ -356,10 +362,11 @@ class WarpPairs {
   }
 
  private:
-  // Counts a packet of second points with all first points of the lane. Returns true if some pair is doubtful.
+  // Counts the pairs of a packet of second points with all first points of the lane. Returns true if any pair is
+  // doubtful.
   template <bool masked>
   __device__ __forceinline__ bool count_packet(const float4* points, int second) {
-    unsigned int nearest = all_lanes;  // low half: the lowest fraction
+    unsigned int nearest = all_lanes;  // the low half is the lowest fraction
     bool doubtful = false;
 #pragma unroll masked ? 1 : points_of_a_packet / 2
     for (int place = 0; place < points_of_a_packet; place += 2) {
@@ -397,7 +404,7 @@ class WarpPairs {
     return counting == Counting::by_cell ? slot == job_.doubtful : is_doubtful<counting>(job_, fixed);
   }
 
-  // The middle of the last cell.
+  // Returns the middle of the last cell, which is beyond all bins.
   __device__ __forceinline__ unsigned int beyond() const {
     return (job_.ahead + static_cast<unsigned int>(job_.cells - 1)) << job_.fraction_bits |
            1U << (job_.fraction_bits - 1);
@@ -410,10 +417,10 @@ class WarpPairs {
   float4 points_[points_of_a_lane];
 };
 
-// Adds a block's joint counters to the result; each counter counts for both of its bins.
+// Adds a block's joint counters to the result. Each counter counts for both of its bins.
 template <class T>
 __device__ void flush_joint(const FilterJob<T>& job) {
-  constexpr int parts = table_stride / 2 / warp_lanes;  // of a row, of which at most half is in use
+  constexpr int parts = table_stride / 2 / warp_lanes;  // parts of a row; at most half of a row is in use
   Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
   Word of_column[parts] = {};
   for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
@@ -454,7 +461,7 @@ __device__ void flush(const FilterJob<T>& job) {
 
 __device__ inline float gap(float apart, float extents) { return fmaxf(fabsf(apart) - extents, 0.0F); }
 
-// Returns a lower bound for the squared distance of two boxes or their nearest images.
+// Returns a lower bound for the squared distance between two boxes or the nearest images of the boxes.
 template <Space space, class T>
 __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, const GroupBox& second) {
   const float x = first.middle.x - second.middle.x;
@@ -470,7 +477,7 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   } else if constexpr (space == Space::box) {
     return square(nearest_around(x, job.box[0]), nearest_around(y, job.box[1]), nearest_around(z, job.box[2]));
   } else {
-    // A box spans at most the brick, so only images within one turn of the nearest can be in reach.
+    // A box spans at most the brick, so an image can be in reach only if it is within one turn of the nearest image.
     const FloatBrick& brick = job.brick;
     float least = INFINITY;
     const float third = brick.whole(z, 2);
@@ -487,7 +494,8 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   }
 }
 
-// Returns the group in a column of `group`: counted around the ring, unless `cross`.
+// Returns the number of a group in column `column` of `group`. Columns are counted around the ring, or from 0 if
+// `cross`.
 template <class T>
 __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   if (job.pairs.cross) return column;
@@ -495,7 +503,8 @@ __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   return second >= job.second_groups ? second - job.second_groups : second;
 }
 
-// Returns a bit mask of the columns, from `begin` on, that may be in reach. Must be called by all lanes.
+// Returns a bit mask of the columns that may be in reach, beginning with column `begin`. All lanes must call the
+// function.
 template <Space space, class T>
 __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
   const int column = begin + lane_of_warp();
@@ -506,8 +515,8 @@ __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, i
   return __ballot_sync(all_lanes, near);
 }
 
-// Launch shape: as many blocks as are resident at once, of any number of warps. An item is a group of first points and
-// some groups of second points. Neighbouring items go to different multiprocessors.
+// Launch shape: as many blocks as are resident at once, with any number of warps. An item is a group of first points
+// with some groups of second points. Neighbouring items go to different multiprocessors.
 template <class T, Counting counting, Space space, bool clamped>
 __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
   for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;
@@ -533,7 +542,7 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
       if (bit == 0) near = columns_in_reach<space>(job, group, column, column_end);
       if ((near >> bit & 1U) == 0) continue;
       const int second = group_of_column(job, group, column);
-      // With an even number of groups, two groups half a ring apart would meet twice.
+      // If the number of groups is even, two groups half a ring apart would otherwise meet twice.
       if (!cross && 2 * column == job.second_groups && group >= column) continue;
       const bool diagonal = !cross && column == 0;
       if (diagonal || (first_partial && group == job.first_groups - 1) ||
@@ -547,7 +556,7 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
   flush<counting>(job);
 }
 
-// Counts all pairs in double, with the histogram in shared memory or, with too many bins, in global memory. Launch
+// Counts all pairs in double. The histogram is in shared memory, or in global memory if there are too many bins. Launch
 // shape: one thread per first point. No thread returns early, because all must reach the barriers.
 template <class T, Space space, bool weighted, bool in_shared>
 __global__ void count_in_double(PairJob<T> job) {
@@ -581,7 +590,7 @@ void count_all_in_double(CudaPairs<T>& pairs, const Problem<T>& problem, int thr
 template <class T>
 class FilteredCount {
  public:
-  /// If shared memory is too small, halves `threads` per block, down to `least_threads`.
+  /// Halves the number of threads per block, from `threads` down to `least_threads`, while shared memory is too small.
   FilteredCount(CudaPairs<T>& pairs, const Problem<T>& problem, const FilterPlan& plan, int threads, int least_threads,
                 std::vector<Phase>& phases)
       : pairs_(pairs), problem_(problem), threads_(threads) {
@@ -620,7 +629,8 @@ class FilteredCount {
   void set_up_counters(const FilterPlan& plan) {
     counting_ = !plan.joint ? Counting::by_cell : plan.cells <= most_joint_cells ? Counting::joint : Counting::single;
     job_.cells = static_cast<int>(plan.cells);
-    job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);  // the last slot: doubtful
+    // The last slot is for doubtful pairs.
+    job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);
     job_.copies = histogram_copies(job_.slots, false);
     const std::int64_t counters =
         counting_ == Counting::joint ? plan.cells * table_stride : std::int64_t{job_.slots} * job_.copies;
@@ -640,7 +650,7 @@ class FilteredCount {
     return half * plan.cells_per_length;
   }
 
-  /// Returns true if few pairs of groups are in reach, estimated from a cube around each point.
+  /// Returns true if few pairs of groups are in reach. The estimate assumes a cube around each point.
   bool groups_pay(const FilterPlan& plan) const {
     constexpr double most = 0.3;
     double share = 1;
@@ -678,7 +688,7 @@ class FilteredCount {
       for (int axis = 0; axis < dimension_limit; ++axis)
         job_.brick.vectors[vector][axis] = static_cast<float>(plan.brick.vectors[vector][axis] * plan.cells_per_length);
     }
-    // Box distances lose no more to rounding than point distances.
+    // Distances of boxes lose no more to rounding than distances of points.
     job_.reach = static_cast<float>((problem_.bins.reach() * plan.cells_per_length + 4 * plan.error) * 1.001);
     const double greatest = static_cast<double>(plan.cells) - 0.5;
     job_.greatest_square = static_cast<float>(greatest * greatest);
@@ -687,15 +697,16 @@ class FilteredCount {
                                                    : std::bit_width(static_cast<std::uint64_t>(plan.cells + 1));
     job_.fraction_bits = float_bits - whole;
     const double unit = std::ldexp(1.0, -job_.fraction_bits);
-    // In units u of the fixed-point number, whose rounding error is u / 2. With the margin added, no pair of a bin
-    // exceeds the bin's end, and no pair of the previous bin exceeds `near`.
+    // Computed in units u of the fixed-point number, whose rounding error is u / 2. With the margin added, no pair of a
+    // bin exceeds the bin's end, and a pair of the previous bin exceeds the bin's start by at most `near`.
     const double error = plan.error / unit;
     const double margin = plan.joint ? std::floor(error - 0.5) + 1 : 0;
     job_.near = static_cast<unsigned int>(std::ceil(margin + 0.5 + error));
     job_.magic = static_cast<float>(std::ldexp(1.0, whole) + margin * unit);
     job_.ahead = std::bit_cast<std::uint32_t>(job_.magic) >> job_.fraction_bits;
     job_.doubtful = plan.doubtful;
-    // No pair is farther apart than the corners of the extent. If that is within the cells, distances need no clamping.
+    // No pair is farther apart than the corners of the extent. If the corners are within the cells, no distance needs
+    // clamping.
     double squares = 0;
     for (int dim = 0; dim < dimension_limit; ++dim) {
       const auto column = static_cast<std::size_t>(dim);
@@ -727,7 +738,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // at least, so that all warps finish together
+    constexpr std::int64_t items_of_a_warp = 128;  // at least this many per warp, so that all warps finish together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
     const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.columns_of_an_item =
@@ -753,7 +764,8 @@ class FilteredCount {
   int threads_;
   Counting counting_ = Counting::joint;
   bool clamped_ = true;
-  std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();  ///< too many until the layout is known
+  /// Exceeds every limit until the layout is known.
+  std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();
   FilterJob<T> job_;
 };
 

@@ -1,9 +1,10 @@
-// cuda_naive: one GPU thread per point pairs that point with all later points. A single histogram in global memory.
+// cuda_naive: one GPU thread per point pairs that point with all later points. All threads share a histogram in global
+// memory.
 //
 // What changes from the CPU rungs: each first point gets its own thread, so the outer loop disappears. A GPU keeps
-// hundreds of thousands of threads in flight; while some wait for memory, others compute. The points are stored in
+// hundreds of thousands of threads in flight. While some wait for memory, others compute. The points are stored in
 // columns, so global loads are coalesced: the 32 threads of a warp load 32 consecutive first points at once. In the
-// inner loop all 32 read the same second point, which the cache broadcasts.
+// inner loop all 32 threads read the same second point, which the cache broadcasts.
 //
 // Every pair increments its bin with an atomic addition. Hundreds of thousands of threads share a few dozen counters,
 // which occupy only a few lines of the second-level cache. Additions to the same line are serialised, and this rung

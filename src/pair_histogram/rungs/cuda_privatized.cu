@@ -5,13 +5,13 @@
 // When several threads of a warp increment the same counter, the hardware combines the increments. Global memory
 // receives one addition per block and bin instead of one per pair.
 //
-// Counters in shared memory have 32 bits because the hardware adds 32-bit words atomically; a 64-bit addition would be
-// a loop of compare-and-swap operations. The counters cannot overflow: a launch pairs the at most 1024 points of a
-// block with at most 2^21 others, and then adds the counters to the 64-bit counts.
+// Counters in shared memory have 32 bits, because the hardware adds 32-bit words atomically. A 64-bit addition would be
+// a loop of compare-and-swap operations. The counters cannot overflow: in a launch, the at most 1024 points of a block
+// are paired with at most 2^21 other points. After that the counters are added to the 64-bit counts.
 //
 // Work per pair: as before, but the atomic addition is a 32-bit one in shared memory. Shared memory per block: 4 bytes
 // per bin. Sums of weights stay in global memory; `cuda_tiled_privatized` privatises them too. Limits: the histogram
-// must fit in shared memory. The check assumes the larger shared memory that `cuda_tiled_privatized` needs: with 227
+// must fit in shared memory. The check assumes the larger shared memory that `cuda_tiled_privatized` needs. With 227
 // KiB per block, about 50,000 bins fit, or about 7,000 with weights.
 // Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).

@@ -1,13 +1,13 @@
 // cuda_shuffle: a warp holds second points in registers, one per lane, and broadcasts them with shuffles.
 //
-// What changes from `cuda_lane_copies`: the tile in shared memory. A warp loads 32 second points into the registers of
-// its lanes. In step k a shuffle gives all lanes the point of lane k; shuffles move registers between lanes without
-// memory. Shared memory now holds only the histogram, and no barrier remains between the start and the end of the
-// kernel. The warps of a block no longer wait for each other, and each starts at its own place in the triangle of
-// pairs.
+// What changes from `cuda_lane_copies`: there is no tile in shared memory. A warp loads 32 second points into the
+// registers of its lanes. In step k a shuffle gives all lanes the point of lane k. Shuffles move registers between
+// lanes without memory. Shared memory now holds only the histogram, and no barrier remains between the start and the
+// end of the kernel. The warps of a block no longer wait for each other, and each starts at its own place in the
+// triangle of pairs.
 //
 // A shuffle moves 32 bits and uses the same hardware unit as shared memory. A point of three doubles takes six
-// shuffles, where a tile takes three broadcasts. The rung therefore trades barriers and shared memory for shuffles.
+// shuffles, but only three broadcasts from a tile. The rung therefore trades barriers and shared memory for shuffles.
 // This pays off where shared memory is scarce, or where loading a point costs little compared with the arithmetic.
 //
 // All lanes must take part in every shuffle, including lanes without a first point and lanes whose pair does not count.

@@ -1,14 +1,14 @@
-// cuda_tiled: each block loads the second points tile by tile into its shared memory. A single histogram in global
-// memory.
+// cuda_tiled: each block loads the second points tile by tile into its shared memory. All blocks share a histogram in
+// global memory.
 //
-// What changes from `cuda_naive`: the threads of a block walk over the same second points, so they load them together.
-// A tile has as many points as the block has threads, and each thread loads one point. Every thread then reads the
-// whole tile from shared memory. A point is loaded once per block instead of once per warp, and the load is coalesced:
-// 32 consecutive points in one request.
+// What changes from `cuda_naive`: the threads of a block need the same second points, so they load them together. A
+// tile has as many points as the block has threads, and each thread loads one point. Every thread then reads the whole
+// tile from shared memory. A point is loaded once per block instead of once per warp, and the loads are coalesced: one
+// request for 32 consecutive points.
 //
-// On early GPUs, which did not cache global memory, tiling made the difference. On today's GPUs the first-level cache
-// uses the same memory and does nearly as well without it, and the atomic additions hide what remains. The rung shows
-// this and prepares the next one.
+// On early GPUs, which did not cache global memory, tiling was essential. On today's GPUs the first-level cache uses
+// the same memory as tiles and is nearly as fast without tiling. The atomic additions hide the remaining difference.
+// The rung shows this and prepares the next one.
 //
 // Each tile needs two barriers: one before the tile is overwritten and one after it is filled.
 //
@@ -35,7 +35,8 @@ __global__ void count_tiled(PairJob<T> job) {
   T* const z = y + blockDim.x;
   const FirstPoint<T, weighted> first(job);
   const std::int64_t own_begin = job.first_partner(first.number);
-  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);  // the block's lowest
+  // The first partner of the block's first point.
+  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);
   for (std::int64_t begin = block_begin; begin < job.end; begin += blockDim.x) {
     const int count = static_cast<int>(min(job.end - begin, std::int64_t{blockDim.x}));
     const int mine = static_cast<int>(threadIdx.x);

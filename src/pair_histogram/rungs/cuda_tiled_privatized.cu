@@ -3,13 +3,14 @@
 // What changes from `cuda_tiled`: the block's histogram joins the tile in shared memory, as in `cuda_privatized`. While
 // a thread counts the pairs of a tile, it accesses global memory neither for points nor for counts.
 //
-// This is the fastest of the four kernels of the published experiment. Its time per pair is now arithmetic: the square
-// root and the division in double take longer than everything else together.
+// This is the fastest of the four kernels of the published experiment. Arithmetic now determines the time per pair: the
+// square root and the division in double take longer than everything else together.
 //
-// Three places need barriers. The first tile is filled after the histogram is cleared (this order is not essential,
-// since the two do not overlap). A tile is overwritten only when no thread reads it any more. The histogram is flushed
-// only when all threads have added their last pair. BlockHistogram has the first and the last barrier, Tile the others.
-// A thread without a first point must not return early, because the other threads wait for it at the barriers.
+// Three places need barriers. The first tile is filled after the histogram is cleared. (This order is not essential,
+// since tile and histogram do not overlap.) A tile is overwritten only when no thread reads it any more. The histogram
+// is flushed only when all threads have added their last pair. BlockHistogram has the first and the last barrier, Tile
+// has the others. A thread without a first point must not return early, because the other threads wait for it at the
+// barriers.
 //
 // Work per pair: 8 operations, a square root and a division in double, and an addition in shared memory. Shared memory
 // per block: 4 elements per thread and 4 bytes per bin (28 with weights).

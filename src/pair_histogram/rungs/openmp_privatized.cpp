@@ -1,13 +1,13 @@
 // openmp_privatized: each thread counts in a private histogram; the histograms are added up at the end.
 //
 // What changes from `openmp_shared`: threads share nothing while they count, so increments need no atomics and cache
-// lines stay with their core. Only the end needs synchronisation: threads * bins additions, which is negligible
-// compared with n^2 / 2 pairs. This technique is called privatisation, and it makes a histogram scale. Each thread
-// allocates its own histogram. No two histograms share a cache line, and on NUMA machines the pages are local to the
-// thread.
+// lines stay with their core. Only the end needs synchronisation: it takes threads * bins additions, which is
+// negligible compared with n^2 / 2 pairs. This technique is called privatisation, and with it a histogram scales. Each
+// thread allocates its own histogram. No two histograms share a cache line, and on NUMA machines the pages are local to
+// the thread.
 //
-// The triangle of pairs is balanced as before, by dealing out single rows. Adjacent rows differ by one pair, so within
-// one portion two threads differ by about one row.
+// The triangle of pairs is balanced as in `openmp_shared`, by dealing out single rows. Adjacent rows differ by one
+// pair, so within one portion the work of two threads differs by about one row.
 //
 // Work per pair: as `sequential`. Memory: one histogram per thread, 8 bytes per bin, or 24 bytes or more with weights.
 // While the histogram fits in the first-level cache (a few thousand bins), an increment costs no more than with one
@@ -35,7 +35,8 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
     const core::PhaseTimer timer(phases, "count");
     in_portions(problem, execution, threads, [&](std::int64_t begin, std::int64_t end) {
       core::FirstFailure failure;  // no exception may leave the parallel loop
-      // Loops over parts rather than thread numbers: all parts are counted even if OpenMP provides fewer threads.
+      // Loops over parts instead of thread numbers, so that all parts are counted even if OpenMP provides fewer
+      // threads.
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
       for (int part = 0; part < threads; ++part) {
         std::unique_ptr<Histogram>& copy = copies[static_cast<std::size_t>(part)];

@@ -1,14 +1,14 @@
 // openmp_shared: threads share the first points and add atomically to one histogram.
 //
 // What changes from `sequential`: one directive distributes the loop over the first points among the threads. No pair
-// depends on another; only the counts are shared. If two threads read, increment and write the same count at the same
-// time, one increment is lost. Each increment is therefore an `omp atomic`, which is a single locked instruction
-// because counts are integers. Distances and bins now scale with the cores. The increments do not: each needs exclusive
-// ownership of its cache line, and a histogram of 80 bins has only ten lines. With more threads, these lines spend
-// their time moving from core to core. Integer additions commute, so the counts are the same in every run.
+// depends on another pair; only the counts are shared. If two threads read, increment and write the same count at the
+// same time, one increment is lost. Each increment is therefore an `omp atomic`, which is a single locked instruction
+// because counts are integers. Computing distances and bins now scales with the cores. Increments do not scale: each
+// needs exclusive ownership of its cache line, and a histogram of 80 bins has only ten lines. With more threads, these
+// lines spend their time moving from core to core. Integer additions commute, so the counts are the same in every run.
 //
-// The first points have many later partners, the last ones few: the pairs form a triangle. Rows are therefore dealt out
-// like cards, one to each thread in turn (schedule(static, 1)), so that no thread gets all the long rows.
+// The pairs form a triangle: the first points have many later partners, the last points few. Rows are therefore dealt
+// out like cards, one to each thread in turn (schedule(static, 1)), so that no thread gets all the long rows.
 //
 // Work per pair: as `sequential`, but the increment is atomic and takes its cache line away from the core that had it.
 // With weights two more atomic additions follow. Memory: one histogram for any number of threads.
@@ -50,7 +50,7 @@ Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, s
 #pragma omp atomic
         ++histogram.counts[static_cast<std::size_t>(slot)];
         if (!weighted) return;
-        // Adds word by word. A thread whose addition wraps a word carries into the next word.
+        // Adds word by word. A thread whose addition wraps a word around carries into the next word.
         std::uint64_t* const sum = histogram.sum(slot);
         WeightSums::add_by(problem.sums.product(weight, problem.second_weight(second)), histogram.sum_words,
                            [sum](int word, std::uint64_t value) { return add_atomically(sum[word], value); });

@@ -3,9 +3,9 @@
 //
 // Work for each of the n (n - 1) / 2 pairs: d subtractions, d multiplications, d - 1 additions, a square root, a
 // division and an increment. Square roots and divisions are not pipelined as well as the other operations. An increment
-// waits for the previous one if both go to the same bin. The points are read n / 2 times, from the cache while they
-// fit. One core, no vector instructions: this rung is the baseline of all speed-ups. With explicit edges a binary
-// search replaces the division. Limits: none.
+// waits for the previous increment if both go to the same bin. The points are read n / 2 times, from the cache while
+// they fit. The rung uses one core and no vector instructions, and is the baseline of all speed-ups. With explicit
+// edges a binary search replaces the division. Limits: none.
 // Source: the first program of every course on 2-body statistics; the spatial distance histogram (SDH) of molecular
 // simulation in Y.-C. Tu, S. Chen, S. Pandit, "Computing distance histograms efficiently in scientific databases"
 // (ICDE 2009).
@@ -37,7 +37,7 @@ void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin
     for (int dim = 0; dim < dimensions && space != Space::cell; ++dim) {
       double separation = std::abs(separations[dim]);
       if (space == Space::box)
-        separation = std::min(separation, problem.box[dim] - separation);  // to the nearest image
+        separation = std::min(separation, problem.box[dim] - separation);  // the separation to the nearest image
       squared += separation * separation;
     }
     const double distance = std::sqrt(squared);

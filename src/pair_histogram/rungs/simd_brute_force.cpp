@@ -5,15 +5,17 @@
 //   neighbouring points. The loop over second points becomes the vector loop: it subtracts, multiplies, adds, takes the
 //   square root, divides and truncates for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says
 //   and none is fused, so no pair needs a second check.
-// * Counting is not vectorised: two lanes may hold the same bin, and the second increment must see the first. The bins
-//   of a row of pairs are written to a small buffer and counted one by one, into four copies of the counters in turn.
-//   An increment would otherwise wait for the store of a previous increment to the same counter.
-// * Tiles. Work is distributed as pairs of tiles of 1024 points, which stay in the L1 cache. For one set of points
-//   these are the tile pairs on and above the diagonal. A thread that has finished its share steals from others.
+// * Counting is not vectorised, because two lanes may hold the same bin, and the second increment must see the first.
+//   The bins of a row of pairs are written to a small buffer. They are then counted one by one, into four copies of the
+//   counters in turn. With a single copy, an increment would wait for the store of the previous increment to the same
+//   counter.
+// * Tiles. Work is distributed as pairs of tiles of 1024 points, which stay in the L1 cache. If pairs are counted among
+//   one set of points, only the tile pairs on and above the diagonal are needed. A thread that has finished its share
+//   steals from others.
 //
-// Work per pair: 3 d - 1 additions and multiplications, a square root and a division, each for `lanes` pairs at once;
-// one increment. The square root and the division dominate the time; simd_filter avoids them. With explicit edges, a
-// binary search of the thresholds replaces them.
+// Work per pair: 3 d - 1 additions and multiplications, a square root and a division, each done for `lanes` pairs at
+// once, and one increment. The square root and the division dominate the time, and simd_filter avoids them. With
+// explicit edges, a binary search of the thresholds replaces both.
 // Memory: 8 d bytes per point.
 // Limits: none.
 // Source: tiling and privatised output as in N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Algorithms and framework for
@@ -42,8 +44,8 @@ struct PlainRow {
   int dimensions;
   std::int64_t begin;
   std::int64_t end;
-  double width;   // of the bins, or 0: return squared distances in `found`
-  double* found;  // output: squared distances
+  double width;   // width of the bins; if 0, `found` receives squared distances
+  double* found;  // output: squared distances, if `width` is 0
   double beyond;  // one past the last bin
   std::int32_t* bins;
 };
@@ -63,7 +65,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::ScalableTag<double>;
 using DoubleVector = hn::Vec<Doubles>;
 
-// The squared distances in a triclinic cell; see Cell::squared_distance().
+// Returns the squared distances in a triclinic cell, as Cell::squared_distance() does.
 HWY_INLINE DoubleVector squared_in_cell(const PlainRow& row, const DoubleVector (&first)[dimension_limit],
                                         std::int64_t place) {
   const Doubles d;
@@ -159,7 +161,8 @@ HWY_EXPORT(count_plain_row);
 namespace {
 
 constexpr std::int64_t tile_points = 1024;
-// Copies of the counters, so that consecutive increments of one bin do not wait for each other.
+// The number of copies of the counters. With several copies, consecutive increments of one bin do not wait for each
+// other.
 constexpr std::int64_t copies = 4;
 
 template <class T>
@@ -188,7 +191,7 @@ class PlainCounters {
   explicit PlainCounters(const Problem<T>& problem)
       : problem_(problem), slots_(problem.bins.slots()), counts_(static_cast<std::size_t>(slots_ * copies)),
         words_(problem.sum_words()), sums_(static_cast<std::size_t>(slots_ * words_)) {
-    // If the cutoff is inside a bin, or the bins are too many for 32-bit numbers, the thresholds decide.
+    // If the cutoff is inside a bin, or there are too many bins for 32-bit numbers, the thresholds decide the bins.
     const auto bins = static_cast<double>(problem.bins.count());
     whole_ = problem.bins.width() > 0 && problem.bins.reach() / problem.bins.width() >= bins && bins < 0x1p30;
   }
@@ -248,7 +251,7 @@ class PlainCounters {
   std::int64_t slots_;
   bool whole_ = false;
   std::vector<std::uint64_t> counts_;
-  int words_;  // per sum; 0 without weights
+  int words_;  // words per sum; 0 without weights
   std::vector<std::uint64_t> sums_;
   alignas(64) double found_[plain_block + filter_block];
   alignas(64) std::int32_t bins_[plain_block + filter_block];

@@ -1,39 +1,39 @@
-// simd_cells: points are sorted into columns of cells; small groups of points visit only the points near them.
+// simd_cells: sorts points into columns of cells, so that small groups of points visit only the points near them.
 //
 // The idea. If the bins reach only a small part of the way across the points, nearly all pairs of brute force are out
 // of reach. Sorting points into cells finds the points near a place without visiting the others, as the cell lists of
 // molecular dynamics do.
 //
 // * Columns. The cells form columns along the last axis, and the points of a column are contiguous in memory. The
-//   points near a height of a column are therefore one contiguous run, which suits vector units. The column width,
-//   between a quarter of the reach and the whole reach, is chosen so that a run is about one vector long; the cells are
-//   thin. The number of cells never exceeds roughly the number of points.
-// * Groups. Up to eight neighbouring points of a column share a list of nearby points. For each column in reach of the
-//   group's bounding box, the list takes the run that may be near enough and packs (Compress) the points whose distance
-//   from the box is within reach. The filter of simd_filter then pairs each point of the group with the whole list.
-//   Without a second set, each pair must count once: a group visits only later columns, and in its own column only
-//   later points. The pairs within the group come first in the list.
-// * Coordinates are 32-bit integers: 2^32 steps span a periodic box, or 2^30 steps span open space. Half a step is far
-//   below float's rounding error. The list holds float coordinates relative to the middle of the group's box, computed
-//   from integer differences, which wrap around as the box does. This gives the nearest image at no cost, and it keeps
-//   full accuracy in a large box. The result is correct if every point within reach has the same nearest image for all
-//   points of the group. So a group ends before its extent plus the reach exceeds half of the box; a group of one point
-//   never exceeds it.
-// * In a triclinic cell the coordinates are those in its brick (cell.hpp), an axis-aligned box whose faces join with a
-//   shift: one turn around the third edge also shifts the first two coordinates. The columns run along the first edge;
-//   one turn around it returns to the same place, so that coordinates along it wrap as in a box. Across the columns,
-//   each image (turn) of a column that can be in reach is visited separately, and its run of points carries the origin
-//   of its coordinates. A list thus costs the same as in a box, whatever the cell. No image is missed or counted twice
-//   if the bins end below half of the least height by more than the filter's error bound.
-// * The order of counting does not matter: counts are integers, and the canonical rule decides doubtful pairs from the
-//   original coordinates.
+//   points of a column near a given height are therefore one contiguous run, which suits vector units. The column width
+//   is chosen so that a run is about one vector long, and is between a quarter of the reach and the whole reach. The
+//   cells are thin. Their number never exceeds roughly the number of points.
+// * Groups. Up to eight neighbouring points of a column share a list of nearby points. The list is collected from each
+//   column in reach of the group's bounding box. It takes the run that may be near enough and packs (Compress) the
+//   points whose distance from the box is within reach. The filter of simd_filter then pairs each point of the group
+//   with the whole list. Without a second set, each pair must count once: a group visits only later columns, and in its
+//   own column only later points. The pairs within the group come first in the list.
+// * Coordinates are 32-bit integers. 2^32 steps span a periodic box, or 2^30 steps span open space. Half a step is far
+//   below float's rounding error. The list holds float coordinates relative to the middle of the group's box. They are
+//   computed from integer differences, which wrap around as the box does. This gives the nearest image at no cost, and
+//   it keeps full accuracy in a large box. The result is correct if every point within reach has the same nearest image
+//   for all points of the group. So a group ends before its extent plus the reach exceeds half of the box. A group of
+//   one point never exceeds half of the box.
+// * In a triclinic cell the coordinates are relative to its brick (cell.hpp). The brick is an axis-aligned box whose
+//   faces join with a shift: one turn around the third edge also shifts the first two coordinates. The columns run
+//   along the first edge. One turn around the first edge returns to the same place, so coordinates along it wrap as in
+//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately, and its run of
+//   points carries the origin of its coordinates. A list thus costs the same as in a box, whatever the cell. No image
+//   is missed or counted twice if the bins end below half of the least height by more than the filter's error bound.
+// * The order of counting does not matter, because counts are integers and the canonical rule decides doubtful pairs
+//   from the original coordinates.
 //
-// What changes from `simd_filter`: O(n) times the number of neighbours instead of O(n^2).
+// What changes from `simd_filter`: the work is O(n) times the number of neighbours instead of O(n^2).
 // Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
-// group. Each pair counts for one of its points only. Sorting takes three passes over the points.
+// group. Each pair counts for only one of its points. Sorting takes three passes over the points.
 // Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
 // Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
-// simd_filter counts bins that end at, or too close to, half of the least height.
+// simd_filter takes over if the bins end at, or too close to, half of the least height.
 // Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
 // interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
@@ -58,11 +58,11 @@ constexpr std::int64_t list_room = list_points + overshoot + filter_block;
 struct PointRun {
   std::int64_t begin;
   std::int64_t end;
-  std::int32_t origin[dimension_limit];  // in a brick: the origin of this image's coordinates
-  float offset[dimension_limit];         // and its position relative to the group's origin
+  std::int32_t origin[dimension_limit];  // in a brick, the origin of this image's coordinates
+  float offset[dimension_limit];         // the position of that origin relative to the group's origin
 };
 
-// The points near a group, with their weights.
+// The points near a group, and the weights of these points.
 struct CellList {
   alignas(64) float columns[dimension_limit][list_room];
   alignas(64) std::int32_t numbers[list_room];
@@ -74,10 +74,10 @@ struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
   std::int32_t origin[dimension_limit];  // the centre of the group's box
-  float half[dimension_limit];           // half of its extents, in the plan's cells
-  float greatest_square;                 // greatest squared distance from the box within reach
-  bool own;                              // pairs only with later points
-  const float* const* first;             // columns of integers, stored as float bits
+  float half[dimension_limit];           // half of the box's extents, in the plan's cells
+  float greatest_square;                 // greatest squared distance from the box at which a point is in reach
+  bool own;                              // true if the group is paired only with later points
+  const float* const* first;             // coordinates of first points, as integers stored as float bits
   const float* const* second;
   const std::int64_t* first_weights;
   const std::int64_t* second_weights;
@@ -96,7 +96,7 @@ namespace {
 
 constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dimension_limit : dimensions; }
 
-// Appends the points near the group's box from one vector of a run. Returns the list's new length.
+// Appends those points of one vector of a run that are near the group's box. Returns the list's new length.
 template <int D>
 HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
                                     std::int64_t place, std::int64_t length) {
@@ -125,7 +125,8 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
   return length + static_cast<std::int64_t>(hn::CountTrue(f, near));
 }
 
-// Counts the pairs of the group with the list. The group's first point is at place `own` of the list, if at all.
+// Counts the pairs of the group with the list. If the list contains the group, `own` is the place of the group's first
+// point.
 template <int D, int joint>
 HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
   constexpr int dimensions = columns_of(D);
@@ -152,7 +153,7 @@ HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_
 template <int D, int joint>
 void group_kernel(FilterView& view, const CellGroup& group) {
   std::int64_t length = 0;
-  std::int64_t own = 0;  // place of the group's first point in the list; negative after the list restarts
+  std::int64_t own = 0;  // the place of the group's first point in the list; negative after the list restarts
   for (std::int64_t number = 0; number < group.run_count; ++number) {
     const PointRun& run = group.runs[number];
     for (std::int64_t place = run.begin; place < run.end; place += float_lanes()) {
@@ -210,40 +211,44 @@ namespace {
 constexpr std::int64_t group_points = 8;
 constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
-constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;           // the counters do not overflow within a call
-constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;  // sums of several words take longer
-// At least this many cells across a brick keep an image's coordinates from wrapping within a cell or near the group.
+// The most second points per call of a kernel. With this number the counters do not overflow within a call.
+constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;
+// With weights the limit is lower, because sums of several words take longer.
+constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;
+// With at least this many cells across a brick, an image's coordinates do not wrap within a cell or near the group.
 constexpr std::int64_t fewest_across_a_brick = 4;
-constexpr int sort_threads = 8;  // each has one counter per cell
-constexpr double widest = 1.0;   // column width, relative to the reach
+constexpr int sort_threads = 8;  // each sorting thread has one counter per cell
+constexpr double widest = 1.0;   // greatest column width, relative to the reach
 constexpr double narrowest = 0.25;
-constexpr double extent_limit = 0.5;   // of a group, relative to the reach
-constexpr double longest_local = 1.3;  // of coordinates in a list: extent_limit / 2, the reach, and slack
+constexpr double extent_limit = 0.5;  // greatest extent of a group, relative to the reach
+// The greatest coordinate in a list, relative to the reach: extent_limit / 2, the reach, and slack.
+constexpr double longest_local = 1.3;
 
-// An axis of the grid: 2^span_bits integer steps, divided into equal cells.
+// An axis of the grid. It has 2^span_bits integer steps and is divided into equal cells.
 struct Axis {
-  int column = -1;  // of the points; -1: axis unused, one cell
+  int column = -1;  // column of the points; -1 if the axis is unused and has one cell
   bool periodic = false;
   int span_bits = 32;
   std::int64_t cells = 1;
-  double cell_size = 0;    // in steps
-  std::int64_t reach = 0;  // in steps, plus an allowance for rounding to steps
+  double cell_size = 0;    // length of a cell in steps
+  std::int64_t reach = 0;  // the reach in steps, plus an allowance for rounding to steps
 
   // Returns the number of steps from the lower end of the axis.
   std::int64_t steps(std::int32_t coordinate) const {
     return periodic ? static_cast<std::int64_t>(static_cast<std::uint32_t>(coordinate))
                     : static_cast<std::int64_t>(coordinate) + (std::int64_t{1} << (span_bits - 1));
   }
-  // Returns the cell of a number of steps. A periodic axis continues past both ends; on an open axis the end cells hold
-  // all points beyond them. Sorting and searching both use this function, and it is monotonic. A search from low -
-  // reach to high + reach therefore finds every point in that range, even on the upper border of the last cell.
+  // Returns the cell at a number of steps from the lower end. A periodic axis continues past both ends. On an open axis
+  // the end cells hold all points beyond them. Sorting and searching both use this function, which is monotonic. A
+  // search from low - reach to high + reach therefore finds every point in that range, even on the upper border of the
+  // last cell.
   std::int64_t cell(std::int64_t from_end) const {
     const std::int64_t any = (from_end * cells) >> span_bits;
     return periodic ? any : std::clamp<std::int64_t>(any, 0, cells - 1);
   }
 };
 
-// The cells from `low` to `high`, which may wrap around a periodic axis, as at most two ranges.
+// The cells from `low` to `high` as at most two ranges, because they may wrap around a periodic axis.
 struct CellRanges {
   cpu::Range part[2];
   int parts = 0;
@@ -266,11 +271,11 @@ struct CellRanges {
   }
 };
 
-// The grid: columns of cells along the last axis of the points, or along the first axis of a brick.
+// The grid, whose columns of cells run along the last axis of the points, or along the first axis of a brick.
 struct Grid {
-  Axis axis[dimension_limit];  // [0], [1]: across; [2]: along
+  Axis axis[dimension_limit];  // [0] and [1] are across the columns, [2] is along them
   double length_per_step[dimension_limit] = {};
-  // In a brick: how many steps along the second axis one turn around the first axis moves a point.
+  // In a brick, shift[i][j] is how many steps along axis j one turn around axis i moves a point.
   double shift[dimension_limit][dimension_limit] = {};
 
   std::int64_t columns() const { return axis[0].cells * axis[1].cells; }
@@ -284,7 +289,7 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
   const double reach = problem.bins.reach();
   const auto points = static_cast<double>(std::max<std::int64_t>(1, problem.m()));
   double extents[dimension_limit] = {};
-  double density = points;  // points per cube of edge `reach`
+  double density = points;  // number of points per cube of edge `reach`
   for (int across = 0; across < dimension_limit; ++across) {
     Axis& axis = grid.axis[across];
     axis.column = across == 2 ? d - 1 : (across < d - 1 ? across : -1);
@@ -300,7 +305,7 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
         4;
     density /= std::max(extents[across], 1.0);
   }
-  // A run in a column is about two reaches long and holds width^(d - 1) * density points per reach.
+  // A run in a column is about two reaches long. A length of one reach holds width^(d - 1) * density points.
   double width = d == 1 ? 1 : std::pow(static_cast<double>(points_to_a_run) / (2 * density), 1.0 / (d - 1));
   width = std::clamp(width, narrowest, widest);
   const std::int64_t fewest = problem.triclinic ? fewest_across_a_brick : 1;
@@ -355,7 +360,8 @@ class SortedPoints {
   Buffer<std::int32_t> order_;
 };
 
-// A stable counting sort: within a cell, the points of a thread's share follow the points of all threads before it.
+// Sorts the points by cell with a stable counting sort. Within a cell, the points from a thread's share follow the
+// points from the shares of all threads before it.
 template <class T>
 void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, int threads,
                            const std::stop_token& stop) {
@@ -400,7 +406,7 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
   core::honour_stop(stop, while_sorting);
 }
 
-// Finds the runs near groups of points and counts them.
+// Finds the runs near groups of points and counts their pairs.
 template <class T>
 class CellCounter {
  public:
@@ -414,10 +420,11 @@ class CellCounter {
       if (axis.column < 0) continue;
       cells_per_step_[across] = grid.length_per_step[across] * cells_per_length;
       longest_[across] = static_cast<std::int64_t>(extent_limit * static_cast<double>(axis.reach));
-      if (axis.periodic && (across == 2 || !in_brick_))  // otherwise each image is handled separately
+      if (axis.periodic && (across == 2 || !in_brick_))  // in a brick, each image is handled separately
         longest_[across] = std::clamp<std::int64_t>((std::int64_t{1} << 31) - axis.reach - 8, 0, longest_[across]);
     }
-    // The distance from the box never exceeds the distance from a point in it. The factor 1.001 covers float rounding.
+    // The distance from the box never exceeds the distance from a point in the box. The factor 1.001 covers float
+    // rounding.
     group_.first = first.columns();
     group_.second = second.columns();
     group_.first_weights = first.weights();
@@ -440,7 +447,7 @@ class CellCounter {
   }
 
  private:
-  // Extends the group while the next points are close together, and computes its bounding box.
+  // Adds points to the group while the next points are close together, and computes the group's bounding box.
   void gather_group(std::int64_t end) {
     for (int across = 0; across < dimension_limit; ++across)
       low_[across] = high_[across] =
@@ -472,7 +479,7 @@ class CellCounter {
     }
   }
 
-  // Returns a lower bound for the squared distance, in cells of the plan, between a grid cell and [low, high].
+  // Returns a lower bound for the squared distance between a grid cell and [low, high], in cells of the plan.
   double square_apart(int across, std::int64_t cell, std::int64_t low, std::int64_t high) const {
     const Axis& axis = grid_.axis[across];
     if (axis.cells == 1) return 0;
@@ -483,14 +490,14 @@ class CellCounter {
     return in_cells * in_cells;
   }
 
-  // Calls body(cell, lower bound of its squared distance) for the cells of an axis that may be near the group.
+  // Calls body(cell, lower bound of the cell's squared distance) for the cells of an axis that may be near the group.
   template <class Body>
   void visit_near(int across, const Body& body) const {
     const Axis& axis = grid_.axis[across];
     const auto square = [&](std::int64_t cell) { return square_apart(across, cell, low_[across], high_[across]); };
     const std::int64_t low = axis.cell(low_[across] - axis.reach);
     const std::int64_t high = axis.cell(high_[across] + axis.reach);
-    if (high - low + 1 >= axis.cells) {  // all cells; some may be near on both sides
+    if (high - low + 1 >= axis.cells) {  // visits all cells, some of which may be near on both sides
       for (std::int64_t cell = 0; cell < axis.cells; ++cell) body(cell, axis.periodic ? 0.0 : square(cell));
       return;
     }
@@ -498,7 +505,8 @@ class CellCounter {
       body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square(cell));
   }
 
-  // Finds the runs near the group. Without a second set they have no points before the group, which begins the first.
+  // Finds the runs near the group. Without a second set, the first run begins with the group, and no run has points
+  // before the group.
   void find_runs(std::int64_t own_column) {
     runs_.clear();
     if (group_.own) add_column(own_column, 0, group_.begin);
@@ -513,7 +521,7 @@ class CellCounter {
   }
 
   // Calls body(cell, turns, squared distance) for the images of cells across a brick that may be near the group. An
-  // image is `turns` turns around the axis; turns around other axes shift the group down by `shift` steps.
+  // image is `turns` turns around the axis. Turns around other axes have shifted the group down by `shift` steps.
   template <class Body>
   void visit_images(int across, std::int64_t shift, const Body& body) {
     const Axis& axis = grid_.axis[across];
@@ -531,12 +539,13 @@ class CellCounter {
     }
   }
 
-  // Measures a cell image's coordinates from the middle of the group, or from as near to it as they do not wrap.
+  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which they do
+  // not wrap.
   void place_image(int across, std::int64_t cell, std::int64_t shift) {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    // Allows one more step on either side than rounding can take.
+    // The range has one more step on either side than rounding can take.
     const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
     const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);
@@ -544,8 +553,8 @@ class CellCounter {
     image_.offset[axis.column] = static_cast<float>(static_cast<double>(from) * cells_per_step_[across]);
   }
 
-  // The same for a brick. Several images of a column may be near, including the group's own column. A pair is in reach
-  // in at most one image (FilterPlan::keeps_images_apart).
+  // Finds the runs near the group in a brick. Several images of a column may be near, including images of the group's
+  // own column. A pair is in reach in at most one image (FilterPlan::keeps_images_apart).
   void find_runs_in_brick(std::int64_t own_column) {
     runs_.clear();
     std::copy_n(group_.origin, dimension_limit, image_.origin);
@@ -560,7 +569,7 @@ class CellCounter {
         if (x_square + y_square > group_.greatest_square || (group_.own && column < own_column) ||
             (is_own && x_turns == 0 && y_turns == 0))
           return;
-        // A full turn along the columns is the same place, so the shift along them may wrap.
+        // A full turn along the columns returns to the same place, so the shift along them may wrap.
         const std::int64_t along = std::llrint(x_shift[1] + static_cast<double>(y_turns) * grid_.shift[1][2]);
         const auto shift = static_cast<std::int32_t>(static_cast<std::uint32_t>(along));
         const Axis& axis = grid_.axis[2];
@@ -571,8 +580,9 @@ class CellCounter {
     });
   }
 
-  // Adds the runs of a column that may be near the group, from place `from` on. `square` is the column's squared
-  // distance; the group is shifted down by `shift` steps. A run that begins at `from` comes first.
+  // Adds the runs of a column that may be near the group, without points before place `from`. `square` is the squared
+  // distance of the column. The group is first shifted down by `shift` steps. If a run begins at `from`, it is added
+  // first.
   void add_column(std::int64_t column, double square, std::int64_t from, std::int64_t shift = 0) {
     const Axis& axis = grid_.axis[2];
     const double rest = std::sqrt(group_.greatest_square - square) / cells_per_step_[2];
@@ -584,11 +594,11 @@ class CellCounter {
       image_.end = second_.start(column * axis.cells + near.part[part].end);
       if (image_.begin < image_.end) runs_.push_back(image_);
     }
-    // The group's own run must be the first, even if the range wraps and the group is in its second part.
+    // The group's own run must be the first, even if the range of cells wraps and the group is in its second part.
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 
-  // Counts in portions small enough that counters do not overflow and stop requests are seen in time.
+  // Counts in portions. They are so small that counters do not overflow and a stop request takes effect in time.
   void count_runs() {
     group_.runs = runs_.data();
     group_.run_count = static_cast<std::int64_t>(runs_.size());
@@ -603,7 +613,7 @@ class CellCounter {
         portion.end = std::min(run.end, run.begin + most);
         group_.runs = &portion;
         group_.run_count = 1;
-        // After the first portion the list no longer contains the group's points.
+        // After the first portion, the list no longer contains the points of the group.
         group_.own = whole.own && portion.begin == whole.begin;
         count_portion(portion.end - portion.begin);
       }
@@ -625,7 +635,7 @@ class CellCounter {
   std::vector<CellList> list_;
   std::vector<PointRun> runs_;
   CellGroup group_{};
-  PointRun image_{};  // the image being visited
+  PointRun image_{};  // the image that is being visited
   double cells_per_step_[dimension_limit] = {};
   std::int64_t longest_[dimension_limit] = {};
   std::int64_t low_[dimension_limit] = {};
@@ -637,7 +647,7 @@ class CellCounter {
 
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
-  // An upper limit of the grid's cells.
+  // An upper limit of the number of cells of the grid.
   const auto cells = static_cast<std::uint64_t>(
       std::max(std::max(shape.points, shape.others) + 2, fewest_across_a_brick * fewest_across_a_brick));
   const auto sorters = static_cast<std::uint64_t>(std::min(threads, sort_threads));

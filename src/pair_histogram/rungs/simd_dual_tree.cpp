@@ -1,32 +1,36 @@
-// simd_dual_tree: points in nested boxes; if all distances between two boxes are in one bin, their pairs count at once.
+// simd_dual_tree: points are in nested boxes. If all distances between two boxes are in one bin, all their pairs count
+// at once.
 //
-// The idea. The distances between two groups of points are at least the distance of their bounding boxes and at most
-// the distance of the boxes' farthest corners. If both bounds are in one bin, all n1 n2 pairs are, and one test counts
-// them. Otherwise smaller groups are tested, and finally single points.
+// The idea. The distances between two groups of points are at least the distance of the groups' bounding boxes and at
+// most the distance of the boxes' farthest corners. If both bounds are in one bin, so are all n1 n2 pairs, and a single
+// test settles the two boxes: it counts all their pairs. Otherwise smaller groups are tested, and finally single
+// points.
 //
-// * The tree is a kd-tree that keeps nodes of three sizes only: 256 points, 16 points (leaves) and one point. A vector
-//   unit tests 16 boxes against one in less time than following a pointer takes, so more levels would not pay. The top
-//   level takes n^2 / 2 / 65536 tests.
-// * Boxes are stored by column: centre and half extent. The test subtracts the half extents from, and adds them to,
-//   |difference of the centres|, takes the square roots of both sums of squares, and checks that they fall into one
-//   bin. It allows a margin of several times the filter's error (FilterPlan::error), which also covers the rounding of
-//   the boxes. In a periodic box it uses the difference to the nearest image and caps separations at half of the box.
-//   This is valid because the separation changes no faster than the difference.
-// * A node of 256 points collects the nodes that it cannot settle as a whole. Each of its 16 leaves then tests the
-//   leaves of these nodes, 32 nodes at a time, so that they stay in the cache.
-// * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates their least and greatest
-//   distance, so each pair is on one side of it or the other. Two comparisons of the squared distance decide without a
-//   root: one with slightly less than the edge's square and one with slightly more. Each lane counts how often each
-//   comparison holds; if the two counts differ, some pair is doubtful.
+// * The tree is a kd-tree with nodes of only three sizes: 256 points, 16 points (leaves) and one point. A vector unit
+//   tests 16 boxes against one box in less time than it takes to follow a pointer, so more levels would not pay. The
+//   top level takes n^2 / 2 / 65536 tests.
+// * Boxes are stored by column, as centre and half extent. A test computes |difference of the centres| and subtracts
+//   the half extents for the lower bound, or adds them for the upper bound. It takes the square roots of both sums of
+//   squares, and checks that both are in one bin. It allows a margin of several times the filter's error
+//   (FilterPlan::error), which also covers the rounding of the boxes. In a periodic box the test uses the difference to
+//   the nearest image and caps separations at half of the box. This is valid because the separation changes no faster
+//   than the difference.
+// * A node of 256 points collects the nodes that are not settled with it as a whole. Each of its 16 leaves then tests
+//   the leaves of these nodes, 32 nodes at a time, so that they stay in the cache.
+// * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates the least and greatest
+//   distance of two leaves, so each pair of points is on one side of the edge or the other. Two comparisons of the
+//   squared distance decide this without a root: one with slightly less than the edge's square and one with slightly
+//   more. Each lane counts how often each comparison holds. If the two counts differ, some pair is doubtful.
 // * If several edges are between the bounds, each point of the leaf tests the other leaf again, as a box of zero
-//   extent. If that fails too, the filter of simd_filter counts the vector of 16 pairs.
+//   extent. If that test fails too, the filter of simd_filter counts the vector of 16 pairs.
 // * The canonical rule decides doubtful pairs.
-// * Up to 255 points remain after the last full node. They are paired with all others by the filter.
+// * Up to 255 points remain after the last full node. The filter pairs these points with all others.
 //
-// What changes from `simd_filter`: with bins of width w and leaves of side a, about 1.4 a / w of the pairs remain in
-// three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the method pays for many points and
-// few bins. Pairs beyond the last edge count as one wide bin.
-// Memory: 4 d + 20 bytes per point while the tree is built; then 4 d + 4 bytes, plus d / 2 for the boxes.
+// What changes from `simd_filter`: fewer pairs are counted one by one. With bins of width w and leaves of side a, about
+// 1.4 a / w of the pairs remain in three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the
+// method pays for many points and few bins. Pairs beyond the last edge count as one wide bin.
+// Memory: 4 d + 20 bytes per point while the tree is built. Afterwards 4 d + 4 bytes per point, plus d / 2 for the
+// boxes.
 // Limits: no weights; at most 2^28 points.
 // Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit, "Computing
 // distance histograms efficiently in scientific databases" (2009).
@@ -53,13 +57,14 @@ constexpr std::int64_t node_points = node_leaves * leaf_points;
 constexpr std::int64_t packed_nodes = 32;
 constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
 
-// Boxes, stored by column. Centres have the form of the points' coordinates; half extents are in cells.
+// Boxes, stored by column. Centres have the form of the points' coordinates, and half extents are in cells.
 struct BoxColumns {
   const float* middle[dimension_limit];
   const float* half[dimension_limit];
 };
 
-// Leaves that a leaf could not settle as a whole: divided by one edge (with that edge), or by several.
+// The leaves that are not settled with the current leaf. If a single edge divides a leaf's pairs, the edge is stored
+// with the leaf. Leaves that several edges divide are stored separately.
 struct PackedLeaves {
   static constexpr std::int64_t room = packed_leaves + 2 * filter_block;
   alignas(64) std::int32_t divided[room];
@@ -67,18 +72,19 @@ struct PackedLeaves {
   alignas(64) float middle[dimension_limit][room];
   alignas(64) float half[dimension_limit][room];
   alignas(64) std::int32_t numbers[room];
-  alignas(64) std::int32_t unsettled[room];  // the leaves of `numbers` that a point could not settle either
+  alignas(64) std::int32_t unsettled[room];  // those leaves of `numbers` that are not settled with a point either
   std::int64_t divided_count;
   std::int64_t count;
 };
 
-// A leaf whose pairs with the current leaf are on both sides of one edge.
+// A leaf whose pairs with the current leaf are on both sides of a single edge.
 struct DividedLeaf {
   std::int64_t number;
   std::int64_t edge;
 };
 
-// The trees as the kernels read them, and their output. Plain data: it is passed to code for other instruction sets.
+// The trees that the kernels read, and the results that they store. Plain data, because it is passed to code for other
+// instruction sets.
 struct TreeView {
   const float* const* first_points;
   const float* const* second_points;
@@ -87,21 +93,22 @@ struct TreeView {
   BoxColumns second_nodes;
   BoxColumns second_leaves;
   std::int64_t second_node_count;
-  bool later;                        // one set: only pairs with later points
-  float margin;                      // of a distance, in cells
-  float plain_magic;                 // FilterView::magic without its margin
-  float longest[dimension_limit];    // longest separation, in cells
-  const std::uint16_t* low_slots;    // slots at the lower ends of cells; null if cells are bins
-  const std::uint16_t* high_slots;   // slots at the upper ends
-  std::uint32_t first_slot;          // offset of the slot numbers used here: 1 if cells are bins, otherwise 0
-  std::uint32_t unsettled;           // counted instead of a slot if a pair of boxes is not settled
-  std::uint64_t* counts[3];          // settled pairs: node and node, leaf and leaf, point and leaf
-  std::uint32_t copy[filter_block];  // offset of each lane's copy of `counts`, because equal slots are common
-  const float* below_edge;           // by slot: a smaller square is certainly before the slot
-  const float* past_edge;            // by slot: a square at least this large is certainly not before it
-  std::uint64_t* at_edge;            // by slot: pairs of leaves divided only by the slot's lower edge
-  std::uint32_t* after_edge;         // by slot and lane: how many of their point pairs are not before the edge
-  std::int32_t* nodes;               // the nodes that the current node could not settle
+  bool later;                       // true for one set of points, whose points are paired only with later points
+  float margin;                     // margin of a distance, in cells
+  float plain_magic;                // FilterView::magic without its margin
+  float longest[dimension_limit];   // greatest separation per column, in cells
+  const std::uint16_t* low_slots;   // slot at the lower end of each cell; null if cells are bins
+  const std::uint16_t* high_slots;  // slot at the upper end of each cell
+  std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
+  std::uint32_t unsettled;          // stand-in slot number for a pair of boxes that is not settled
+  std::uint64_t* counts[3];         // settled pairs of two nodes, of two leaves, and of a point and a leaf
+  // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
+  std::uint32_t copy[filter_block];
+  const float* below_edge;    // by slot: a squared distance below this is certainly before the slot
+  const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
+  std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
+  std::uint32_t* after_edge;  // by slot and lane: how many point pairs of these leaf pairs are not before the edge
+  std::int32_t* nodes;        // the nodes that are not settled with the current node
   std::int64_t node_count;
   PackedLeaves* packed;
 };
@@ -116,7 +123,7 @@ namespace {
 
 using IntegerVector = hn::Vec<Integers>;
 
-// One box, broadcast to all lanes.
+// A box, broadcast to all lanes.
 struct FirstBox {
   FirstPoint middle;
   FloatVector half[dimension_limit];
@@ -131,14 +138,15 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   return box;
 }
 
-// Boxes that a first box does not settle, and the slots of their greatest distances from it.
+// The boxes that are not settled with a first box, and the slots of their greatest distances from the first box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
-  hn::Mask<Integers> divided;  // the open boxes divided by a single edge, the lower edge of `slots`
+  hn::Mask<Integers> divided;  // those open boxes that a single edge divides: the lower edge of their slot in `slots`
   IntegerVector slots;
 };
 
-// Counts the boxes at `place` that the first box settles, in lanes [from, to). Returns the other boxes of these lanes.
+// Tests the boxes from `place` on in lanes [from, to). Counts the boxes that are settled with the first box, and
+// returns the other boxes of these lanes.
 template <int D, bool periodic>
 HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
                                   const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
@@ -204,7 +212,7 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   }
 }
 
-// Bounds of the squared distances for which the canonical rule must decide the side of an edge.
+// Two squared distances. Between them, the canonical rule must decide on which side of an edge a pair is.
 struct EdgeBounds {
   FloatVector below;
   FloatVector past;
@@ -214,7 +222,7 @@ HWY_INLINE EdgeBounds bounds_of_edge(const TreeView& tree, std::int64_t edge) {
   return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
 }
 
-// Queues the doubtful pairs of two leaves. The caller has counted them as past the edge for now.
+// Queues the doubtful pairs of two leaves. For now, the caller has counted these pairs as past the edge.
 template <int D, bool periodic>
 HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Floats f;
@@ -237,7 +245,7 @@ HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::i
   }
 }
 
-// Counts the pairs of two leaves divided by one edge. Needs no root, and keeps the counts in registers.
+// Counts the pairs of two leaves that one edge divides. Needs no root, and keeps the counts in registers.
 template <int D, bool periodic>
 HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Numbers u;
@@ -261,7 +269,7 @@ HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64
   if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
 }
 
-// Counts the pairs of a point with the leaves that it does not settle.
+// Counts the pairs of a point with the leaves that are not settled with the point.
 template <int D, bool periodic, int joint>
 HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
   count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
@@ -295,7 +303,7 @@ HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int6
   }
 }
 
-// Packs the leaves of some nodes that a leaf does not settle.
+// Packs those leaves of some nodes that are not settled with the current leaf.
 template <int D, bool periodic>
 HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf, cpu::Range numbers) {
   const Floats f;
@@ -332,7 +340,8 @@ HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::i
   packed.count = count;
 }
 
-// Counts the pairs of a node's leaves with some of the nodes it does not settle, few enough to stay in the cache.
+// Counts the pairs of a node's leaves with some nodes that are not settled. The nodes are few enough to stay in the
+// cache.
 template <int D, bool periodic>
 void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
   const PackedLeaves& packed = *tree.packed;
@@ -344,7 +353,7 @@ void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Ran
   }
 }
 
-// Counts all pairs of a point with a range of others. Used for the points after the last full node.
+// Counts all pairs of a point with a range of other points. Used for the points after the last full node.
 template <int D, bool periodic, int joint>
 void point_kernel(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
   count_run<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points, range.begin,
@@ -390,17 +399,19 @@ HWY_EXPORT(count_point);
 
 namespace {
 
-constexpr double node_margin = 4;  // times the filter's error: covers the rounding of centres, extents, sums and roots
+// The margin in units of the filter's error. It covers the rounding of centres, extents, sums and roots.
+constexpr double node_margin = 4;
 
 constexpr std::int64_t counts_to_copy = 1024;
-constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;  // each adds at most leaf_points to a 32-bit lane
+// Each leaf pair adds at most leaf_points to a 32-bit lane.
+constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;
 
 struct TreePoint {
   float coordinates[dimension_limit];
   std::int32_t row;
 };
 
-// The boxes of one level, padded by a vector.
+// The boxes of one level, with one vector of padding.
 class Boxes {
  public:
   Boxes() = default;
@@ -471,7 +482,7 @@ class Tree {
     }
   }
 
-  // Halves a range recursively across its longest side, at multiples of whole leaves. Ends early after a stop request.
+  // Recursively halves a range across its longest side, at multiples of whole leaves. Ends early after a stop request.
   void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
     if (count <= leaf_points || stop.stop_requested()) return;
@@ -485,7 +496,7 @@ class Tree {
       try {
         middle = halve(begin, end, [&] { look.honour_stop(); });
       } catch (const InterruptedError&) {
-        return;  // no exception may leave a task; the caller sees the stop request too
+        return;  // no exception may leave a task; the caller sees the stop request, too
       }
     }
 #pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)
@@ -514,7 +525,7 @@ class Tree {
     return middle;
   }
 
-  // Rounds centres to the form of coordinates and half extents up, so that each box still contains its points.
+  // Rounds centres to the form of coordinates, and half extents up, so that each box still contains its points.
   void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads, const std::stop_token& stop) {
     const std::int64_t count = node_count() * (node_points / points_of_a_box);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -547,7 +558,7 @@ class Tree {
   Boxes leaves_;
 };
 
-// The slots at the ends of cells, if cells are not bins.
+// The slots at the ends of cells, for cells that are not bins.
 struct EndSlots {
   std::vector<std::uint16_t> low;
   std::vector<std::uint16_t> high;
@@ -605,7 +616,8 @@ class TreeCounter {
     tree_.packed = packed_.data();
   }
 
-  // Counts an item: a node, or a point after the last full node. After a stop request the counts are incomplete.
+  // Counts the pairs of an item, which is a node or a point after the last full node. After a stop request the counts
+  // are incomplete.
   void count(std::int64_t item) {
     FilterView& view = counters_.view();
     const std::int64_t nodes = first_size_ / node_points;
@@ -630,7 +642,8 @@ class TreeCounter {
       if ((leaf_pairs_ += numbers.size() * node_leaves * node_leaves) > most_leaf_pairs) gather_after_edges();
       HWY_DYNAMIC_DISPATCH(count_leaves)(view, tree_, item, numbers);
     }
-    // Counts the pairs that no two boxes cover: within a leaf, and with points after the last full node.
+    // Counts the pairs that no two boxes cover. These are pairs within a leaf, and pairs with points after the last
+    // full node.
     for (std::int64_t point = item * node_points; point < (item + 1) * node_points; ++point) {
       counters_.expect(node_points + leaf_points);
       if (tree_.later) {
@@ -655,9 +668,9 @@ class TreeCounter {
   }
 
  private:
-  // Computes the bounds about the lower edges of slots between which the canonical rule decides.
+  // Computes two bounds for the lower edge of each slot. Between the bounds the canonical rule decides.
   void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
-    constexpr double rounding = 0x1p-22;  // of the squares, to float
+    constexpr double rounding = 0x1p-22;  // relative rounding error of the squares when they are converted to float
     for (std::int64_t place = 0; place < slots; ++place) {
       const std::int64_t slot = place + tree_.first_slot;
       const double threshold = slot == 0 ? 0 : thresholds[static_cast<std::size_t>(slot - 1)];
@@ -675,13 +688,14 @@ class TreeCounter {
     tree_.after_edge = after_edge_.data();
   }
 
-  // Moves pairs that are not before a slot's lower edge from the previous slot to this slot.
+  // Moves the pairs that are not before a slot's lower edge from the previous slot to the slot.
   void gather_after_edges() {
     for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
       const std::uint64_t pairs = std::exchange(after_edge_[at], 0);
       const auto slot = static_cast<std::int64_t>(at) / filter_block + tree_.first_slot;
       counters_.add(slot, pairs);
-      counters_.add(slot - 1, std::uint64_t{0} - pairs);  // modulo 2^64: finish() adds the totals
+      // Subtracts modulo 2^64. The count is correct after finish() adds the totals.
+      counters_.add(slot - 1, std::uint64_t{0} - pairs);
     }
     leaf_pairs_ = 0;
   }
@@ -698,7 +712,7 @@ class TreeCounter {
   std::vector<float> past_edge_;
   std::vector<std::uint64_t> at_edge_;
   std::vector<std::uint32_t> after_edge_;
-  std::int64_t leaf_pairs_ = 0;  // since the last call of gather_after_edges()
+  std::int64_t leaf_pairs_ = 0;  // number of leaf pairs since the last call of gather_after_edges()
 };
 
 }  // namespace
@@ -717,7 +731,7 @@ template <class T>
 Histogram simd_dual_tree(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   const FilterPlan plan(problem, problem.periodic ? FilterCoordinates::integers : FilterCoordinates::floats);
-  // Boxes can be settled only if distances are known much better than to one cell.
+  // Boxes can be settled only if the error of distances is much less than one cell.
   if (!plan.usable || node_margin * plan.error > 0.4) {
     const core::PhaseTimer timer(phases, "count");
     return count_in_double(problem, execution, threads);

@@ -5,29 +5,31 @@
 // The idea. A vector holds twice as many floats as doubles, and float has an approximate reciprocal square root that
 // needs no division. Its 24 bits suffice to choose the bin unless the distance is within about 2^-20 of a bin edge.
 //
-// * Coordinates. In open space: floats in units of bins, relative to the centre of all points, so that an offset of the
-//   points costs no precision. In a periodic box: 32-bit integers, where 2^32 steps span the box. Differences wrap
-//   around as the box does and so give the separation to the nearest image without a comparison. In a triclinic cell:
-//   fractions of the cell's vectors; the wrapped differences times the vectors give the separation.
-// * Distance. The squares are summed to s. s * rsqrt(s), refined by one Newton step, is the distance in bins. Adding a
-//   magic number turns it into a fixed-point number in the low bits: the bin and a fraction.
+// * Coordinates. In open space they are floats in units of bins, relative to the centre of all points, so an offset of
+//   the points costs no precision. In a periodic box they are 32-bit integers, where 2^32 steps span the box.
+//   Differences wrap around as the box does, and so give the separation to the nearest image without a comparison. In a
+//   triclinic cell they are fractions of the cell's vectors, and the wrapped differences times the vectors give the
+//   separation.
+// * Distance. Let s be the sum of the squares. s * rsqrt(s), refined by one Newton step, is the distance in bins.
+//   Adding a magic number turns the distance into a fixed-point number in the low bits, with the bin and a fraction.
 // * Certainty. All rounding errors so far have a proven bound E (FilterPlan::error_at derives it), and the magic number
-//   includes E. A pair whose fraction is at least 2 E is certainly in its bin; a test for zero bits decides this. The
-//   other pairs go to a queue, and the canonical rule moves them to the correct bin before the end. With 80 bins of
-//   width 500 in a cube of edge 23,000, about 2 pairs in 10,000 go to the queue.
-// * Counting costs the most: one increment per pair, however many lanes there are. But k bin numbers below `bins` form
-//   one number of k digits, and the bins^k counters of such numbers fit in the cache for k = 2 up to about 250 bins and
-//   for k = 4 up to 10. So k pairs share one increment, and consecutive increments rarely hit the same counter. At the
-//   end each counter is added to the bins of its digits.
-// * Edges other than multiples of a width: a table of at least 4096 cells of equal width gives the bin of each cell. A
-//   special entry marks cells that contain an edge or come closer than E to one; their pairs are doubtful. Weighted
-//   counts use the same table, one pair at a time, and add the products of weights to exact sums.
+//   includes E. A pair whose fraction is at least 2 E is certainly in its bin; a test for zero bits decides this. All
+//   other pairs are put into a queue, and the canonical rule moves them to the correct bin before the end. With 80 bins
+//   of width 500 in a cube of edge 23,000, about 2 pairs in 10,000 are queued.
+// * Counting costs the most, because each pair needs an increment, however many lanes there are. But k bin numbers
+//   below `bins` form one number of k digits. The bins^k counters of such numbers fit in the cache for k = 2 up to
+//   about 250 bins, and for k = 4 up to 10 bins. So k pairs share one increment, and consecutive increments rarely hit
+//   the same counter. At the end each counter is added to the bins of its digits.
+// * Edges that are not multiples of a width: a table of at least 4096 cells of equal width gives the bin of each cell.
+//   A special entry marks cells that contain an edge or come closer than E to an edge; pairs in these cells are
+//   doubtful. Weighted counts use the same table. They take one pair at a time, and add the products of weights to
+//   exact sums.
 //
 // What changes from `simd_brute_force`: twice the lanes, no square root, no division, 1/k increments per pair.
 // Work per vector of pairs: d subtractions, d + 1 multiply-adds, 8 more operations; lanes / k increments.
 // Memory: 4 d bytes per point.
-// Limits: if more than a quarter of the pairs would be doubtful, because bins are too many or too narrow for the extent
-// of the points, it falls back to simd_brute_force.
+// Limits: the rung falls back to simd_brute_force if more than a quarter of the pairs would be doubtful. This happens
+// if there are too many bins, or if they are too narrow for the extent of the points.
 // Source: filtered predicates of computational geometry (J. R. Shewchuk, 1997), applied to histograms.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
@@ -45,7 +47,8 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_FILTER
 namespace gradus::pair_histogram_detail {
 
-// The pairs of two ranges of points. If `later`, both ranges are of one set and each point pairs with later ones.
+// The pairs of two ranges of points. If `later`, both ranges are from one set, and each point is paired only with later
+// points.
 struct FilterTiles {
   const float* const* first;
   const float* const* second;
@@ -53,7 +56,7 @@ struct FilterTiles {
   std::int64_t first_end;
   std::int64_t second_begin;
   std::int64_t second_end;
-  bool later;  // only second points after the first one
+  bool later;  // true if only second points after the first point count
   const std::int64_t* first_weights;
   const std::int64_t* second_weights;
 };
@@ -107,7 +110,8 @@ HWY_EXPORT(count_tiles);
 
 namespace {
 
-constexpr std::int64_t tile_points = 2048;  // the coordinates of a tile and the counters fit in the L1 cache
+// The number of points in a tile. The coordinates of a tile and the counters fit in the L1 cache.
+constexpr std::int64_t tile_points = 2048;
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Kernel pieces of the float filter for pairs, which simd_filter.cpp explains. This code is compiled once per
-// instruction set, so Highway's toggle guards it instead of an ordinary include guard.
+// Parts of the kernels of the float filter for pairs, which simd_filter.cpp explains. This code is compiled once per
+// instruction set, so Highway's toggle replaces an ordinary include guard.
 
 #if defined(GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE
@@ -30,7 +30,7 @@ using NumberMask = decltype(hn::Zero(Numbers()) == hn::Zero(Numbers()));
 
 HWY_INLINE std::int64_t float_lanes() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
 
-// Returns the square root of a positive number, not always correctly rounded: see FilterPlan::error_at.
+// Returns the square root of a positive number, not always correctly rounded (see FilterPlan::error_at).
 HWY_INLINE FloatVector root_of(FloatVector square) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   const auto inverse = hn::ApproximateReciprocalSqrt(square);
@@ -63,9 +63,9 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
          hn::Set(Floats(), view.scale[dim]);
 }
 
-// Returns squared distances in a triclinic cell. If a coordinate difference is within four steps of half a turn, the
-// canonical rule may round the fraction the other way. Up to rounding, such points are at least half a height apart;
-// they get a distance at the last edge, so that they are doubtful.
+// Returns squared distances in a triclinic cell. If the difference of two coordinates is within four steps of half a
+// turn, the canonical rule may round its fraction in the other direction. Two such points are at least half a height
+// apart, up to rounding. They get a distance at the last edge, which makes the pair doubtful.
 HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                        std::int64_t place) {
   const Floats f;
@@ -92,7 +92,7 @@ HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint&
   return hn::IfThenElse(at_half, hn::Set(f, view.edge_square), square);
 }
 
-// Returns the squared distances, in cells, from the first point to the points from `place` on.
+// Returns the squared distances from the first point to the points that begin at `place`, in cells.
 template <int D, bool periodic>
 HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                          std::int64_t place) {
@@ -107,7 +107,8 @@ HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoin
   return square;
 }
 
-// Returns the distances plus the margin as fixed-point numbers: cells and `fraction_bits` of fraction.
+// Returns the distances plus the margin as fixed-point numbers. The bits above the `fraction_bits` of fraction are the
+// cell.
 template <int D, bool periodic>
 HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                         std::int64_t place) {
@@ -120,17 +121,17 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Moves the lanes from `keep` on, which hold no pair, to a certain distance beyond the bins.
+// Moves the lanes from `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));
   return hn::IfThenElse(hn::Iota(u, 0) < hn::Set(u, static_cast<std::uint32_t>(keep)), fixed, beyond);
 }
 
-// The numbers under which the queue stores a pair's points.
+// The numbers by which the queue identifies the points of a pair.
 struct PairNumbers {
   std::int64_t first;
-  const std::int32_t* second_numbers;  // number of each place; null: the place itself
+  const std::int32_t* second_numbers;  // the number of the point at each place; null if the number is the place
 
   std::int32_t second(std::int64_t place) const {
     return second_numbers != nullptr ? second_numbers[place] : static_cast<std::int32_t>(place);
@@ -162,7 +163,7 @@ HWY_INLINE void increment(const FilterView& view, NumberVector places) {
   for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) ++view.counters[values[lane]];
 }
 
-// Counts pairs that share an increment: the bins of `joint` vectors are the digits of one number.
+// Counts pairs that share an increment. The bins of `joint` vectors are the digits of one number.
 template <int joint>
 HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint], const PairNumbers& numbers,
                             const std::int64_t (&places)[joint]) {
@@ -179,7 +180,7 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// Adds the products of one weight with a vector of weights to the sums of the cells' slots.
+// Adds the products of one weight and a vector of weights to the sums of the slots of these cells.
 HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
                               const std::int64_t* second) {
   const auto add = [&](int words, const auto& add_product) {
@@ -198,7 +199,7 @@ HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells
     });
 }
 
-// Counts one pair at a time by the table of cells. `second_weights` is null without weights.
+// Counts one pair at a time, using the table of cells. `second_weights` is null without weights.
 HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNumbers& numbers, std::int64_t place,
                               std::int64_t first_weight, const std::int64_t* second_weights) {
   const Numbers u;
@@ -216,13 +217,13 @@ HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNu
   if (HWY_UNLIKELY(view.queued >= doubt_limit)) view.settle(view.owner);
 }
 
-// The second points of a row of pairs: consecutive vectors.
+// The second points of a row of pairs, as consecutive vectors.
 struct Run {
   std::int64_t begin;
   std::int64_t operator()(std::int64_t vector) const { return begin + vector * float_lanes(); }
 };
 
-// The second points of a row of pairs, in listed blocks of `filter_block` points.
+// The second points of a row of pairs, as a list of blocks of `filter_block` points.
 struct ListedBlocks {
   const std::int32_t* blocks;
   std::int64_t operator()(std::int64_t vector) const {
@@ -236,7 +237,8 @@ struct Weights {
   const std::int64_t* second = nullptr;
 };
 
-// Counts the pairs of a first point with `vectors` vectors of second points; only `kept` lanes of the last count.
+// Counts the pairs of a first point with `vectors` vectors of second points. In the last vector only `kept` lanes
+// count.
 template <int D, bool periodic, int joint, class Where>
 HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
                           std::int64_t vectors, std::int64_t kept, const PairNumbers& numbers, const Weights& weights) {
@@ -259,7 +261,7 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       }
       count_joint(view, fixed, numbers, places);
     }
-    // The last vectors, filled up to a whole joint counter. This avoids an unpredictable branch on their number.
+    // Fills the last vectors up to a whole joint counter. This avoids an unpredictable branch on the number of vectors.
 #pragma GCC unroll 4
     for (int digit = 0; digit < joint; ++digit) {
       const std::int64_t last = vectors - 1;
@@ -271,7 +273,8 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
   }
 }
 
-// Counts the pairs of a first point with a range of second points. Reads, and ignores, up to a vector past the end.
+// Counts the pairs of a first point with a range of second points. Reads up to a vector past the end but ignores those
+// points.
 template <int D, bool periodic, int joint>
 HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float* const* columns, std::int64_t begin,
                           std::int64_t end, const PairNumbers& numbers, const Weights& weights) {

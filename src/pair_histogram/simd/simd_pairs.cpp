@@ -9,20 +9,21 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 constexpr int float_bits = 23;
-// A counter for two pairs pays while all counters fit in the L2 cache; for more pairs, nearly in the L1 cache.
+// Joint counters for two pairs pay while all of them fit in the L2 cache. Joint counters for more pairs pay while
+// nearly all fit in the L1 cache.
 constexpr std::int64_t counters_of_two = 1 << 16;
 constexpr std::int64_t counters_of_more = 19000;
 constexpr std::int64_t copied_counters = 9500;
 constexpr int most_joint = 4;
-constexpr std::int64_t spare_cells = 8;     // past the last edge, so that the last cell is certainly beyond the bins
-constexpr std::int64_t least_cells = 4096;  // of by_cell
+constexpr std::int64_t spare_cells = 8;  // cells past the last edge, so that the last cell is certainly beyond the bins
+constexpr std::int64_t least_cells = 4096;  // cells of FilterPlan::by_cell
 constexpr std::int64_t cells_to_an_edge = 128;
-constexpr double most_doubtful = 0.25;  // share of the pairs
+constexpr double most_doubtful = 0.25;  // greatest share of the pairs that may be doubtful
 constexpr std::int64_t slot_limit = 60000;
 
 int bits_for(std::int64_t values) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(values - 1))); }
 
-// Returns how many pairs share an increment with that many bins.
+// Returns how many pairs share an increment if there are this many bins.
 int pairs_to_a_counter(std::int64_t bins) {
   int pairs = 1;
   for (std::int64_t counters = bins * bins; pairs < most_joint; ++pairs, counters *= bins)
@@ -38,30 +39,32 @@ std::int64_t counter_copies(std::int64_t counters) {
 
 }  // namespace
 
-// Bounds the error of a distance up to `cells_reached`, in cells, with `per_length` cells per unit of length.
+// Returns an upper limit for the error of a distance up to `cells_reached`. Both are in cells, and there are
+// `per_length` cells per unit of length.
 //
 // With u = 2^-24, and coordinates of at most U cells, these rounding errors occur in each column:
-//   floats    u U for each of two coordinates, 2 u U for their difference
-//   integers  half a step for each of two coordinates, 3 u of the separation (conversion, factor, product)
-//             in a triclinic cell, in units of `spread`, the sum of the vectors' magnitudes in a column: one step for
-//             the half steps of two points (2^-32); since fractions are at most 1/2, 5 u of the sum: conversion,
-//             vector, three additions
-//   local     half a step for each of two coordinates, 3 u U for each as above, 2 u U for their difference
-//             in a cell's brick: one step for each of two truncated coordinates, half a step for the shift of the
-//             image; U is measured from a local origin at most U from the group's origin; for each of two 5 u U:
-//             conversion and factor of 2 U, the origin's position, and the sum, less the errors above
-//   wrapped   in open space as floats; in a box of length L, which is at least 2 U: u L / 2 for each of two, u L for
-//             their difference, u L for the length itself, u L for the length minus the separation
+//   floats    u U for each of two coordinates; 2 u U for their difference
+//   integers  half a step for each of two coordinates; 3 u of the separation (conversion, factor, product)
+//             in a triclinic cell, in units of `spread`, the sum of the vectors' magnitudes in a column: one step
+//             (2^-32) for the half steps of two points; since fractions are at most 1/2, 5 u of the sum for the
+//             conversion, the vector and three additions
+//   local     half a step for each of two coordinates; 3 u U for each, as for integers; 2 u U for their difference
+//             in a cell's brick: one step for each of two truncated coordinates; half a step for the shift of the
+//             image; U is measured from a local origin that is at most U from the group's origin, so for each of two
+//             coordinates 5 u U: conversion and factor of 2 U, the origin's position, and the sum, less the above
+//             errors
+//   wrapped   in open space as for floats; in a box of length L, which is at least 2 U: u L / 2 for each of two
+//             coordinates, u L for their difference, u L for the length itself, u L for the length minus the separation
 //             in a cell's brick with edge L and shifts s along an axis, where the second to last vector may be
-//             subtracted twice: 2 u L for the difference as above; at most u (L + s), u (L + 2 s) and
-//             u (L + 2 s + L) / 2 for the remainder after each vector; u s, 2 u s and 3 u L for their components; in
-//             total 7.5 u L + 4 u s for all shifts s
+//             subtracted twice: 2 u L for the difference, as in a box; at most u (L + s), u (L + 2 s) and
+//             u (L + 2 s + L) / 2 for the remainder after each vector; u s, 2 u s and 3 u L for the components of
+//             the vectors; the total is 7.5 u L + 4 u s for all shifts s
 //
-// The error of a distance is at most the norm of the columns' errors plus these relative errors: 3 u / 2 for the
-// squares, their sum, and the term that keeps it positive; at most 12 u / 2 for the square root, which one Newton step
-// computes from an approximation with a relative error of 1.5 * 2^-12. `wrapped` coordinates are for a GPU, whose
-// reciprocal root has a relative error of 2^-22.9, that is 2.2 u. The extra one percent far exceeds all roundings in
-// double, including the canonical rule's, which are below 2^-50 of the coordinates.
+// The error of a distance is at most the norm of the columns' errors plus two relative errors. The first is 3 u / 2 for
+// the squares, their sum, and the term that keeps it positive. The second is at most 12 u / 2 for the square root,
+// which one Newton step computes from an approximation with a relative error of 1.5 * 2^-12. `wrapped` coordinates are
+// for a GPU, whose reciprocal root has a relative error of 2^-22.9, that is 2.2 u. The extra one percent far exceeds
+// all roundings in double, including the canonical rule's, which are below 2^-50 of the coordinates.
 double FilterPlan::error_at(double per_length, double cells_reached) const {
   double squares = 0;
   for (int dim = 0; dim < dimension_limit; ++dim) {
@@ -94,22 +97,23 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    // The centre is rounded: if points are a few ulps apart, it may be as far from one end as the other end is.
+    // The centre is rounded. If points are a few ulps apart, its distance to one end may be as large as the whole
+    // extent.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
     half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
     if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)
       half_[dim] = std::max(problem.box[dim], 2 * half_[dim]);
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
-    // In open space integer coordinates start at -2^29 for the exact lowest point and end at 2^29. Proof: x - lowest,
-    // times steps per length, rounded to an integer, is monotonic in x. It is 0 for the lowest point. For the highest
-    // it is at most extent * fl(2^30 / extent), which is below 2^30 (1 + 2^-51) and rounds to 2^30. (Relative to the
-    // rounded centre, one side could reach 2^30.)
+    // In open space integer coordinates start at exactly -2^29 for the lowest point and end at 2^29. Proof: let f(x) be
+    // x - lowest, times steps per length, rounded to an integer. f is monotonic, and is 0 for the lowest point. For the
+    // highest point it is at most extent * fl(2^30 / extent), which is below 2^30 (1 + 2^-51) and rounds to 2^30. (If
+    // coordinates were relative to the rounded centre, one side could reach 2^30.)
     if (!problem.periodic) {
       origin[dim] = problem.lowest[dim];
       first_step = -(std::int64_t{1} << (open_span_bits - 1));
     }
     if (problem.triclinic) continue;
-    // 2^32 steps around a box; 2^30 steps across all points in open space, so that differences do not wrap.
+    // A box has 2^32 steps. In open space all points together span 2^30 steps, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
                                 ? 0x1p32 / problem.box[dim]
                                 : std::ldexp(1.0, open_span_bits) / std::max(extent, problem.bins.reach() * 0x1p-10);
@@ -125,10 +129,10 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a handful of roundings, each relative to the extent of all positions at most.
+  // A position undergoes a few roundings. The error of each is at most relative to the extent of all positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
-    double most = 0;  // the terms of a fraction; kernels rely on an error below 2^-30
+    double most = 0;  // the sum of a fraction's terms; kernels rely on an error below 2^-30
     for (int vector = 0; vector < dimension_limit; ++vector) {
       double terms = 0;
       for (std::size_t axis = 0; axis < problem.box.size(); ++axis) {
@@ -145,15 +149,16 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
   return true;
 }
 
-// In a brick, two images of a pair have distances that add up to at least the least height. If one is not certainly
-// beyond the bins, it must be the only one. With `integers` the kernels ensure this.
+// Returns true if at most one image of each pair can be in the bins. In a brick, the distances of two images of a pair
+// add up to at least the least height. So if one image is not certainly beyond the bins, all other images must be. With
+// `integers` the kernels ensure this.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
   const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||
          reach + in_doubt / cells_per_length < half_height * (1 - 0x1p-40);
 }
 
-// Makes the bins the cells, if they have one width and the last bin is not cut off.
+// Uses the bins as cells, if they have one width and the last bin is not cut off. Returns false if that is impossible.
 bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   const std::int64_t count = bins.count();
   if (!(bins.width() > 0) || count > 1 << 18) return false;
@@ -166,7 +171,7 @@ bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   return joint;
 }
 
-// Sets up cells finer than the bins. Pairs in cells near an edge are doubtful.
+// Sets up cells that are narrower than the bins. Pairs in cells near an edge are doubtful.
 bool FilterPlan::use_fine_cells(const Bins& bins) {
   if (bins.slots() > slot_limit) return false;
   const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, filter_cells_limit);
@@ -194,12 +199,13 @@ bool FilterPlan::use_fine_cells(const Bins& bins) {
 
 namespace {
 
-// Converts a fraction of a turn to steps of 2^-32, truncated.
+// Converts a fraction of a turn to an integer number of steps of 2^-32, truncated.
 float step_of(double share) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(std::min(share * 0x1p32, 0x1p32 - 1)));
 }
 
-// Sets the coordinates of a position in a triclinic cell: along the axes of its brick, or as fractions of its vectors.
+// Sets the coordinates of a position in a triclinic cell, either along the axes of its brick or as fractions of its
+// vectors.
 template <class T>
 void locate(const Cell& cell, const FilterPlan& plan, const T* row, double (&place)[dimension_limit]) {
   double from_origin[dimension_limit];
@@ -234,7 +240,7 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
       column[place] =
           plan.coordinates == FilterCoordinates::floats
               ? static_cast<float>(relative * plan.cells_per_length)
-              // Around a box from -2^31 to 2^31; the two ends coincide.
+              // Around a box, steps go from -2^31 to 2^31, which are the same place.
               : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
     }
   };
@@ -267,7 +273,7 @@ template <class T>
 FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& plan, const std::int32_t* first_order,
                                   const std::int32_t* second_order)
     : problem_(problem), plan_(plan), first_order_(first_order), second_order_(second_order),
-      histogram_(problem.bins.slots() + 1, problem.sum_words()),  // and one slot for doubtful pairs
+      histogram_(problem.bins.slots() + 1, problem.sum_words()),  // one more slot, for doubtful pairs
       queue_(doubt_limit + doubt_room) {
   view_.dimensions = static_cast<int>(problem.d());
   view_.periodic = plan.coordinates == FilterCoordinates::integers;
@@ -307,7 +313,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.owner = this;
 }
 
-// Keeps several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
+// Allocates several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
 template <class T>
 void FilterCounters<T>::set_up_counters() {
   counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;

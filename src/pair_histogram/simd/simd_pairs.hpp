@@ -1,6 +1,7 @@
 // Code that the vectorised variants share outside their kernels: the plan of a float filter with its error bound, the
 // counters of a thread, and the queue of pairs that only the canonical rule can decide. simd_filter.cpp explains the
-// method. A *cell* of a filter is an interval of distances: a bin, or a finer interval of equal width.
+// method. A *cell* of a filter is an interval of distances. It is a bin, or one of many intervals of equal width that
+// are narrower than the bins.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The most lanes of a vector. Kernels may read `overshoot` elements past the end of a column.
+/// The greatest number of lanes of a vector. Kernels may read `overshoot` elements past the end of a column.
 constexpr std::int64_t filter_block = 16;
 constexpr std::int64_t overshoot = 4 * filter_block;
 
@@ -27,71 +28,72 @@ constexpr std::int64_t padded(std::int64_t points) {
 /// Upper limit for the entries of FilterPlan::by_cell.
 constexpr std::int64_t filter_cells_limit = 65536;
 
-/// Bits of the integer coordinates of points in open space. Their differences do not wrap in 32 bits.
+/// The number of bits of integer coordinates in open space. Differences of such coordinates do not wrap in 32 bits.
 constexpr int open_span_bits = 30;
 
-/// A doubtful pair: the numbers of its points, and the slot in which it is counted for now.
+/// A doubtful pair: the numbers of its points, and the slot in which it is currently counted.
 struct DoubtfulPair {
   std::int32_t first;
   std::int32_t second;
   std::uint32_t slot;
 };
 
-constexpr std::int64_t doubt_limit = 2048;  // queue length at which it is emptied
-constexpr std::int64_t doubt_room = 256;    // entries that one step of a kernel may add beyond the limit
+constexpr std::int64_t doubt_limit = 2048;  // length at which the queue is emptied
+constexpr std::int64_t doubt_room = 256;    // number of entries that one step of a kernel may add beyond the limit
 
-/// The number of dimensions by which kernels select a triclinic cell, which has three.
+/// The number of dimensions that selects a triclinic cell in kernels. (The cell itself has three.)
 constexpr int in_a_cell = 4;
 
 enum class FilterCoordinates : std::uint8_t {
-  floats,    ///< open space: in cells, relative to the centre of all points
-  integers,  ///< 2^32 steps around the box, or along a cell's vectors; wrapped differences give the nearest image
-  local,     ///< integers that the variant converts to floats near a place; in a cell along its brick's axes
-  wrapped    ///< for a GPU: floats; the kernel finds the nearest image in the box or the cell's brick
+  floats,    ///< open space: floats in cells, relative to the centre of all points
+  integers,  ///< 2^32 steps span the box or a cell's vector; wrapped differences give the nearest image
+  local,     ///< integers that the variant converts to floats near a place; in a cell, along the axes of its brick
+  wrapped    ///< floats for a GPU, whose kernel finds the nearest image in the box or in the cell's brick
 };
 
-/// The bins, counters and queue as kernels see them. Plain data: it is passed to code for other instruction sets.
-/// Distances are in cells, which are the bins or, with `by_cell`, finer.
+/// The bins, counters and queue as kernels see them. Plain data, because it is passed to code for other instruction
+/// sets. Distances are in cells. With `by_cell` the cells are narrower than the bins, otherwise they are the bins.
 struct FilterView {
   int dimensions = 3;
-  bool periodic = false;      ///< coordinates are integers
-  bool triclinic = false;     ///< coordinates are along the vectors of a cell
-  float scale[3] = {};        ///< cells per integer step
-  float steps[3][3] = {};     ///< one step along each vector, in cells
-  float edge_square = 0;      ///< a squared distance that is doubtful
-  float greatest_square = 0;  ///< larger squared distances are reduced to it
-  float magic = 0;            ///< added to a distance, it leaves a fixed-point number in the low bits
-  int fraction_bits = 0;      ///< of the fixed-point number
+  bool periodic = false;      ///< true if coordinates are integers
+  bool triclinic = false;     ///< true if coordinates are along the vectors of a cell
+  float scale[3] = {};        ///< number of cells per integer step
+  float steps[3][3] = {};     ///< length of one step along each vector, in cells
+  float edge_square = 0;      ///< a squared distance that makes a pair doubtful
+  float greatest_square = 0;  ///< upper limit to which larger squared distances are reduced
+  float magic = 0;            ///< number whose addition to a distance leaves a fixed-point number in the low bits
+  int fraction_bits = 0;      ///< fraction bits of the fixed-point number
   std::uint32_t certain = 0;  ///< a pair is certain if one of these bits is set
-  int joint = 0;              ///< pairs that share an increment; 0: one at a time, by_cell
+  int joint = 0;              ///< number of pairs that share an increment; 0 if each pair is counted by `by_cell`
   std::uint32_t radix = 1;    ///< number of bins, the base of the digits of a joint counter
-  std::uint32_t ahead = 0;    ///< the bits above the fraction are the cell plus this
-  /// Per lane: what to subtract from a joint number to get its counter; with by_cell, the start of the lane's copy.
+  std::uint32_t ahead = 0;    ///< number to subtract from the bits above the fraction to get the cell
+  /// Per lane: the number to subtract from a joint number to get its counter. With by_cell: the start of the lane's
+  /// copy.
   std::uint32_t base[filter_block] = {};
   std::uint32_t* counters = nullptr;
-  const std::uint16_t* by_cell = nullptr;  ///< slot of each cell, or `doubtful` if an edge is too near
+  const std::uint16_t* by_cell = nullptr;  ///< slot of each cell, or `doubtful` for a cell that is too near an edge
   std::uint32_t doubtful = 0;
   WeightSums sums;
-  std::uint64_t* weights = nullptr;  ///< the sums of all slots; null without weights
+  std::uint64_t* weights = nullptr;  ///< sums of all slots; null without weights
   DoubtfulPair* queue = nullptr;
   std::int64_t queued = 0;
   void (*settle)(void* owner) = nullptr;
   void* owner = nullptr;
 };
 
-/// A filter's view of the bins. A pair whose float distance is farther than `error` from all edges is certain.
+/// The bins as a filter sees them. A pair is certain if its float distance is farther than `error` from all edges.
 struct FilterPlan {
-  bool usable = false;  ///< false: too many pairs would be doubtful
+  bool usable = false;  ///< false if too many pairs would be doubtful
   FilterCoordinates coordinates = FilterCoordinates::floats;
   double cells_per_length = 1;
-  std::array<double, dimension_limit> steps_per_length{};  ///< integer steps per unit of length
-  std::array<double, dimension_limit> origin{};            ///< of the coordinates
-  Brick brick;                                             ///< of a triclinic cell; unused by `integers`
+  std::array<double, dimension_limit> steps_per_length{};  ///< number of integer steps per unit of length
+  std::array<double, dimension_limit> origin{};            ///< origin of the coordinates
+  Brick brick;                                             ///< brick of a triclinic cell; unused by `integers`
   std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
-  double error = 0;                                        ///< bound for the error of a distance, in cells
-  std::int64_t cells = 1;                                  ///< the last cell holds all pairs beyond the bins
-  bool joint = false;                                      ///< cells are bins
-  std::vector<std::uint16_t> by_cell;                      ///< empty if `joint`
+  double error = 0;                                        ///< upper limit of the error of a distance, in cells
+  std::int64_t cells = 1;              ///< number of cells; the last one holds all pairs beyond the bins
+  bool joint = false;                  ///< true if the cells are the bins
+  std::vector<std::uint16_t> by_cell;  ///< empty if `joint`
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;
@@ -106,23 +108,24 @@ struct FilterPlan {
   double error_at(double cells_per_length, double cells) const;
   bool use_bins_as_cells(const Bins& bins);
   bool use_fine_cells(const Bins& bins);
-  /// No coordinate is farther from the origin. If `wrapped` in a box: no separation is longer.
+  /// The greatest distance of a coordinate from the origin. If `wrapped` in a box, also the greatest separation.
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
-  /// The sum of a triclinic cell's vectors in each column, as magnitudes.
+  /// The sum of the magnitudes of a triclinic cell's vectors in each column.
   std::array<double, dimension_limit> spread_{};
-  double placing_ = 0;  ///< error bound of a position in a triclinic cell, in units of length
+  double placing_ = 0;  ///< upper limit of the error of a position in a triclinic cell, in units of length
 };
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
-/// Coordinates for the kernels, stored by column and padded: in cells from the plan's origin, or the plan's integers.
+/// Coordinates for the kernels, stored by column and padded. They are in cells from the plan's origin, or are the
+/// plan's integers.
 template <class T>
 class FilterColumns {
  public:
   FilterColumns() = default;
-  /// Puts row order[i], or without an order row i, at place i. Throws InterruptedError after a stop request.
+  /// Stores row order[i] at place i, or row i if there is no order. Throws InterruptedError after a stop request.
   FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
                 std::span<const std::int32_t> order, int threads);
   const float* const* columns() const { return pointers_.data(); }
@@ -132,13 +135,13 @@ class FilterColumns {
   std::array<const float*, dimension_limit> pointers_{};
 };
 
-/// Weights encoded for WeightSums, padded with zeros like the columns.
+/// Weights as encoded by WeightSums, padded with zeros as the columns are.
 class FilterWeights {
   static constexpr std::int64_t stretch = core::chunk_length(std::int64_t{1} << 30, 16);
 
  public:
   FilterWeights() = default;
-  /// encode(row) returns the encoded weight of a row. Throws InterruptedError after a stop request.
+  /// encode(row) must return the encoded weight of a row. Throws InterruptedError after a stop request.
   template <class Encode>
   FilterWeights(std::int64_t count, std::span<const std::int32_t> order, const std::stop_token& stop,
                 const Encode& encode)
@@ -155,7 +158,8 @@ class FilterWeights {
   Buffer<std::int64_t> weights_;
 };
 
-/// Return the weights of the first or second points of pairs. These are the same unless the problem is `cross`.
+/// Returns the weights of the first points of pairs. The next function does the same for second points. The results are
+/// equal unless the problem is `cross`.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
   return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
@@ -175,7 +179,8 @@ class FilterCounters {
   FilterCounters& operator=(const FilterCounters&) = delete;
 
   FilterView& view() { return view_; }
-  /// Announces at most `pairs` more pairs before the next call. Empties the counters if they could overflow.
+  /// Announces that at most `pairs` more pairs follow before the next call. Empties the counters if they could
+  /// overflow.
   void expect(std::uint64_t pairs) {
     if ((expected_ += pairs) > counter_limit) empty_counters(pairs);
   }
@@ -225,10 +230,11 @@ class FilterTeam {
   std::vector<std::unique_ptr<FilterCounters<T>>> counters_;
 };
 
-/// Counts all pairs in double by the canonical rule (simd_brute_force): the fallback if filtering does not help.
+/// Counts all pairs in double by the canonical rule (simd_brute_force). This is the fallback if filtering does not
+/// help.
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads);
-/// The rung that other rungs fall back to for problems that they do not support.
+/// Runs `simd_filter`, to which other rungs pass the problems that they do not support.
 template <class T>
 Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
@@ -240,7 +246,8 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 /// Returns the bytes that simd_dual_tree needs in addition to bytes_to_filter().
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
-/// Returns the memory of a filtering variant that needs `more` bytes, or of the fallback to count_in_double().
+/// Returns the memory of a filtering variant that needs `more` bytes, or the memory of the fallback, count_in_double(),
+/// if that is used.
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

@@ -1,4 +1,4 @@
-// Tests of open directions, dimensions and folding, against the nearest of many images.
+// Tests open directions, dimensions and folding. The expected results use the nearest of many images.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace room = pair_histogram_detail;
 using Vector = std::array<double, 3>;
 using Vectors = std::vector<Vector>;
 
-/// Returns points whose fractions of the vectors go from `low` to `high`, in steps that float can represent.
+/// Returns points whose fractions of the vectors go from `low` to `high` in steps that float can represent.
 template <class T>
 Matrix<T> points_in(const Vectors& vectors, std::int64_t count, double low = 0, double high = 1, unsigned seed = 1) {
   std::mt19937_64 numbers(seed);
@@ -38,7 +38,8 @@ Matrix<T> points_in(const Vectors& vectors, std::int64_t count, double low = 0, 
   return points;
 }
 
-/// Counts pairs in bins of one width by the nearest of the images within `within` vectors, in the given columns.
+/// Counts pairs in bins of one width, with distances in the given columns. Of the images within `within` vectors, the
+/// nearest image counts.
 template <class T>
 std::vector<std::uint64_t> counts_of(const Matrix<T>& points, const Vectors& vectors, double width, std::size_t bins,
                                      const std::string& columns = "xyz", int within = 3) {
@@ -91,7 +92,7 @@ std::vector<Case> cases() {
   return {{{10, 11, 12}, "xyz", {{10, 0, 0}, {0, 11, 0}, {0, 0, 12}}},
           {{10, 11, 12}, "xz", {{10, 0, 0}, {0, 0, 12}}},
           {{10, 11, 12}, "y", {{0, 11, 0}}},
-          {{10, -1, 12}, "zx", {{10, 0, 0}, {0, 0, 12}}},  // open directions do not count
+          {{10, -1, 12}, "zx", {{10, 0, 0}, {0, 0, 12}}},  // the vectors of open directions do not matter
           {{10, 11, 12}, "none", {}},
           {{10, 0, 0, 4, 9, 0, -2, 3, 12}, "xyz", {a, b, c}},
           {{10, 0, 0, 4, 9, 0, -2, 3, 12}, "xy", {a, b}},
@@ -183,7 +184,7 @@ TYPED_TEST(PairHistogramArrange, DistancesInSomeColumns) {
   EXPECT_EQ(pair_histogram(points, sheared).counts, counts_of(points, {{10, 0, 4}}, 0.5, 7, "xz"));
 }
 
-/// Calls act(box, periodic) for the three vectors in each order; the first two repeat.
+/// Calls act(box, periodic) with the three vectors in each order. The first two vectors repeat.
 void in_each_order(const Vectors& vectors,
                    const std::function<void(const std::vector<double>&, const std::string&)>& act) {
   std::array<std::size_t, 3> order{0, 1, 2};
@@ -239,7 +240,7 @@ TEST(PairHistogramDirections, FlatPointsHaveNoShells) {
   options.dimensions = "xz";
   EXPECT_EQ(pair_histogram(points, options).flat, "");
   options.dimensions = "";
-  options.box = {10, 6, 12};  // not thin
+  options.box = {10, 6, 12};  // the box is not thin
   EXPECT_EQ(pair_histogram(points, options).flat, "");
   options.box = {};
   EXPECT_EQ(pair_histogram(points, options).flat, "");
@@ -254,7 +255,7 @@ TEST(PairHistogramDirections, BinsAndVolumesFollowFromThem) {
   EXPECT_EQ(reach({10, 6, 8}, "xyz", ""), 3);
   EXPECT_EQ(reach({10, 6, 8}, "xz", ""), 4);
   EXPECT_EQ(reach({10, 6, 8}, "xyz", "xz"), 4);
-  EXPECT_EQ(reach({10, 8}, "xyz", "xz"), 4);  // only these columns count
+  EXPECT_EQ(reach({10, 8}, "xyz", "xz"), 4);  // the box has lengths only for the columns that count
   EXPECT_EQ(reach({10, 0, 0, 3, 8, 0, 1, 2, 4}, "x", ""), 5);
   EXPECT_EQ(reach({10, 0, 0, 0, 8, 0, 1, 2, 4}, "xy", ""), 4);
   EXPECT_EQ(pair_histogram_volume({10, 6, 8}, "xyz", "xz"), 80);

@@ -1,4 +1,4 @@
-// Compares every variant that runs here with the reference, on random pair-distance histograms.
+// Compares every variant that runs on this machine with the reference, on random pair-distance histograms.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +28,7 @@ class Check {
     expected_ = outcome_of([&] { return pair_reference(points_.view(), options_); });
   }
 
-  pair_histogram_detail::Shape shape() const {  // only what decides whether a variant runs
+  pair_histogram_detail::Shape shape() const {  // describes only what decides whether a variant runs
     pair_histogram_detail::Shape shape;
     shape.points = points_.view().rows();
     shape.others = options_.others.rows();
@@ -42,7 +42,7 @@ class Check {
     return shape;
   }
 
-  /// Returns how a histogram differs from the expected one, or "".
+  /// Returns the difference between a histogram and the expected one, or "" if they are equal.
   std::string fault(const Run& run) const {
     const auto outcome = outcome_of([&] { return pair_histogram(points_.view(), options_, run.execution); });
     if (std::string wrong = status_difference(outcome, expected_); !wrong.empty()) return wrong;
@@ -85,10 +85,10 @@ std::string full_text(const PairCase<T>& made) {
   return text;
 }
 
-/// Applies the n-th simplification; see shrunk().
+/// Applies the n-th simplification (see shrunk()).
 template <class T>
 bool make_simpler(PairCase<T>& made, std::int64_t step) {
-  const auto take = [&step](auto count) {  // returns true if the step is one of the next `count`
+  const auto take = [&step](auto count) {  // returns true if the step is among the next `count`
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;
     step -= all;
@@ -159,7 +159,7 @@ void attack_case(const AttackOptions& options, std::uint64_t number, AttackRepor
   for (const Run& run : runs_of(pair_histogram_detail::variants(), check.shape(), options, number)) {
     const std::string wrong = check.fault(run);
     if (!of_case.judge("pair-histogram by " + run.text, wrong, headline(made)) || !options.shrink) continue;
-    // A simpler case that is rejected, for example for points outside the box, shows a different fault.
+    // A simpler case may be rejected, for example for points outside the box. That is a different fault.
     const bool refused = wrong.starts_with("there is error");
     const std::function<bool(PairCase<T>&, std::int64_t)> smaller = make_simpler<T>;
     const auto small = shrunk<PairCase<T>>(made, smaller, [&](const PairCase<T>& candidate) {

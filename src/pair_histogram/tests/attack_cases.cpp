@@ -33,7 +33,7 @@ class Maker {
 
  private:
   static double number(T value) { return static_cast<double>(value); }
-  static T clamped(double value) {  // keeps boxes two or three times as long in range
+  static T clamped(double value) {  // keeps boxes that are two or three times as long in range
     const double limit = sizeof(T) == 4 ? 1e37 : 0x1p498;
     return static_cast<T>(std::clamp(value, -limit, limit));
   }
@@ -73,7 +73,7 @@ class Maker {
     if (random_.chance(0.15)) sort_of_groups();
   }
 
-  /// A few tight groups, so that all pairs of two groups are in one bin.
+  /// Makes a few tight groups, so that all pairs of two groups are in one bin.
   void sort_of_groups() {
     made_.kind += "; groups";
     const double width = random_.pick<double>({1e-12, 1e-5, 1e-2});
@@ -89,7 +89,7 @@ class Maker {
       for (std::vector<T>& row : *rows) visit(row);
   }
 
-  /// A box that contains all points. Some points move to its borders and to separations of half its length.
+  /// Makes a box that contains all points. Moves some points to its borders or to separations of half its length.
   void make_box() {
     made_.kind += "; box";
     const bool origin = random_.chance(0.6);
@@ -103,7 +103,7 @@ class Maker {
         first = false;
       });
       double corner = origin ? low : 0;
-      if (!origin)  // then all coordinates must be positive
+      if (!origin)  // without an origin, all coordinates must be positive
         each_row([&](std::vector<T>& row) { row[dim] = static_cast<T>(number(row[dim]) - low); });
       double highest = 0;
       each_row([&](const std::vector<T>& row) { highest = std::max(highest, number(row[dim]) - corner); });
@@ -112,10 +112,11 @@ class Maker {
       if (random_.chance(0.3)) length = std::exp2(std::ceil(std::log2(length)));
       if (!(length > 0) || !std::isfinite(length)) length = random_.pick<double>({1, 1e-300, 10});
       length = std::min(length, 0x1p500);
-      length = std::max({length, highest, 8 * std::numeric_limits<double>::denorm_min()});  // half of it is above zero
+      // Half of the length must be above zero.
+      length = std::max({length, highest, 8 * std::numeric_limits<double>::denorm_min()});
       made_.options.box.push_back(length);
       made_.options.box_origin.push_back(corner);
-      // Moves points to the borders and to half a length from them, where T can represent that.
+      // Moves points to the borders and to half a length from the borders, where T can represent these places.
       each_row([&](std::vector<T>& row) {
         if (!random_.chance(0.2)) return;
         const auto to = static_cast<T>(corner + length * random_.pick<double>({0, 0.25, 0.5, 0.75, 1}));
@@ -130,7 +131,8 @@ class Maker {
     if (!origin) made_.options.box_origin.clear();
   }
 
-  /// A triclinic cell around all points, of one scale in all columns. The columns' own extents put the points in it.
+  /// Makes a triclinic cell around all points, with the same scale in all columns. The extents of the columns put the
+  /// points in it.
   void make_cell() {
     made_.kind += "; cell";
     const double scale = std::exp2(static_cast<double>(random_.between(-40, 40)));
@@ -145,7 +147,7 @@ class Maker {
         cell.push_back(number * scale);
       }
       if (random_.chance(0.3)) {
-        cell[1] = cell[2] = cell[5] = 0;  // the usual form in simulations
+        cell[1] = cell[2] = cell[5] = 0;  // gives the cell the form that simulations usually have
         cell[0] = std::max(std::abs(cell[0]), scale / 2);
         cell[4] = std::max(std::abs(cell[4]), scale / 2);
         cell[8] = std::max(std::abs(cell[8]), scale / 2);
@@ -160,7 +162,7 @@ class Maker {
       for (double& one : fraction)
         one = random_.chance(0.4) ? static_cast<double>(random_.between(0, 8)) / 8 : random_.uniform();
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        double low = corner;  // of the box around the cell, summed as the header says
+        double low = corner;  // the corner of the box around the cell, summed as the public header says
         double length = 0;
         double place = corner;
         for (std::size_t vector = 0; vector < 3; ++vector) {
@@ -180,7 +182,7 @@ class Maker {
         made_.points[row] = made_.points[row / 2];
   }
 
-  /// Longer vectors of the same lattice, up to rounding, in another order.
+  /// Replaces the vectors by longer vectors of the same lattice, up to rounding, in another order.
   void skew_cell() {
     made_.kind += "; long vectors";
     std::vector<double>& cell = made_.options.box;
@@ -211,7 +213,8 @@ class Maker {
     return least;
   }
 
-  /// Returns the distance of two points, or of two coordinates of a point, so that bins begin at real distances.
+  /// Returns the distance of two points, or of two coordinates of a point. Bins that begin there begin at real
+  /// distances.
   double some_distance() {
     if (made_.points.size() < 2) return 1;
     const std::vector<T>& a = made_.points[size(random_.below(static_cast<std::int64_t>(made_.points.size())))];
@@ -228,7 +231,7 @@ class Maker {
   }
 
   double half_of_box() const {
-    // Half of the least height, up to rounding.
+    // Returns half of the least height, up to rounding.
     if (made_.options.box.size() == 9) return half_of_cell(made_.options.box) * (1 - 0x1p-46);
     return *std::min_element(made_.options.box.begin(), made_.options.box.end()) / 2;
   }
@@ -266,10 +269,10 @@ class Maker {
       if (bins.edges.empty() && random_.chance(0.4)) move_near_edges(bins.bin_width);
       return;
     }
-    // The reach may be at most half of the box; exactly half is the hardest case.
+    // The reach must be at most half of the box. Exactly half is the hardest case.
     const double half = half_of_box();
     const double begin = bins.edges.empty() ? 0 : bins.edges.front();
-    if (!(begin < half)) bins.edges.front() = 0;  // only with edges: without them bins begin at 0
+    if (!(begin < half)) bins.edges.front() = 0;  // applies only with edges; without edges bins begin at 0
     if (random_.chance(0.5) && bins.edges.empty()) bins.bin_width = half / static_cast<double>(count);
     if (!(bins.bin_width > 0) && bins.edges.empty()) bins.bin_width = half;
     const double reach = bins.edges.empty() ? bins.bin_width * static_cast<double>(bins.bins) : bins.edges.back();
@@ -278,7 +281,7 @@ class Maker {
     if (bins.cutoff > half) bins.cutoff = half;
   }
 
-  /// Moves points to distances from the first point that are nearly edges, so that a filter cannot decide them.
+  /// Moves points to distances from the first point that are nearly edges, so that a filter cannot decide the pairs.
   void move_near_edges(double width) {
     made_.kind += "; near edges";
     const double least = random_.uniform(-53, -12);

@@ -14,7 +14,7 @@ namespace gradus::attack {
 
 namespace {
 
-/// Returns the nominal start of each bin and the end of the last: the edges of the result.
+/// Returns the nominal start of each bin and the end of the last bin, as the result's edges give them.
 std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   const auto largest_before = [](double value) { return std::nextafter(value, 0.0); };
   std::vector<double> edges;
@@ -22,7 +22,7 @@ std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   for (std::size_t edge = 0; edge <= wanted; ++edge) {
     const auto index = static_cast<double>(edge);
     const double begin = bins.edges.empty() ? index * bins.bin_width : bins.edges[edge];
-    // Leaves out a bin that begins at or past the cutoff, or that rounding leaves without a distance below the cutoff.
+    // Leaves out a bin that begins at or past the cutoff, or in which rounding leaves no distance below the cutoff.
     const bool cut = bins.cutoff > 0 && (begin >= bins.cutoff ||
                                          (bins.edges.empty() && largest_before(bins.cutoff) / bins.bin_width < index));
     edges.push_back(cut ? bins.cutoff : begin);
@@ -31,7 +31,7 @@ std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   return edges;
 }
 
-/// A triclinic cell by the header's formula, vector by vector.
+/// A triclinic cell, computed by the public header's formula, vector by vector.
 struct ReferenceCell {
   double vectors[3][3];
   double shares[3][3];
@@ -42,7 +42,7 @@ struct ReferenceCell {
     for (;;) {
       take_shares();
       std::size_t shortened = 0;
-      double times[3] = {0, 0, 0};  // multiples of the other reciprocal vectors, added to the shortened one
+      double times[3] = {0, 0, 0};  // multiples of the other reciprocal vectors that were added to the shortened one
       if (!find_step(shortened, times)) return;
       for (std::size_t vector = 0; vector < 3; ++vector) {
         if (times[vector] == 0) continue;
@@ -70,7 +70,8 @@ struct ReferenceCell {
     }
   }
 
-  /// Finds the first of the header's steps that shortens a reciprocal vector by enough. Returns false if there is none.
+  /// Finds the first of the public header's steps that shortens a reciprocal vector by enough. Returns false if there
+  /// is none.
   bool find_step(std::size_t& shortened, double (&times)[3]) const {
     const auto product = [](const double* p, const double* q) { return (p[0] * q[0] + p[1] * q[1]) + p[2] * q[2]; };
     const auto is_done = [&](std::size_t i, std::size_t j, double of_j, std::size_t k, double of_k) {
@@ -109,7 +110,7 @@ struct ReferenceCell {
     return std::sqrt((left[0] * left[0] + left[1] * left[1]) + left[2] * left[2]);
   }
 
-  /// Returns the exact squared distance to the nearest image within three vectors of a given image.
+  /// Returns the exact squared distance to the nearest of the images within three vectors of a given image.
   mpq_class exact_square(const mpq_class (&apart)[3], const double (&around)[3]) const {
     mpq_class least = -1;
     for (int first = -3; first <= 3; ++first)
@@ -128,7 +129,7 @@ struct ReferenceCell {
   }
 };
 
-/// Checks the header's promise: the formula finds the nearest image if it is within reach, up to rounding.
+/// Checks the promise of the public header: if the nearest image is within reach, up to rounding, the formula finds it.
 template <class T>
 void check_nearest(const ReferenceCell& cell, const T* a, const T* b, double reach) {
   mpq_class apart[3];

@@ -1,4 +1,5 @@
-// A reference that visits each pair, as include/gradus/pair_histogram.hpp says. Shares no code with the library.
+// A reference that visits each pair, as include/gradus/pair_histogram.hpp specifies. It shares no code with the
+// library.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace gradus::attack {
 
-/// Returns a result with edges, counts, weighted, below, beyond and pairs. The options must be valid.
+/// Returns a result whose edges, counts, weighted, below, beyond and pairs are set. The options must be valid.
 template <class T>
 PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options);
 

@@ -1,4 +1,4 @@
-// Tests of pair-distance histograms in the benchmark harness: what it reports and rejects.
+// Tests what the benchmark harness reports and rejects for pair-distance histograms.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -96,7 +96,7 @@ TEST(PairHistogramBench, json_is_well_formed_and_whole) {
 TEST(PairHistogramBench, what_cannot_be_counted_is_refused) {
   EXPECT_THROW(measured(small, {{"sequentail"}, {1}}), UsageError);
   EXPECT_THROW(measured(with(small, {{"bins", "0"}}), {}), UsageError);
-  EXPECT_THROW(measured({{"data", "uniform"}}, {}), UsageError);  // no bins
+  EXPECT_THROW(measured({{"data", "uniform"}}, {}), UsageError);  // bins are missing
   EXPECT_THROW(measured(with(small, {{"shape", "1x3"}}), {}), UsageError);
   // The points are in [0, 10).
   EXPECT_THROW(measured(with(small, {{"shape", "900x3"}, {"box", "5,5,5"}, {"bins", "4"}}), {}), InputError);

@@ -11,7 +11,7 @@ import subprocess
 from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy
 
 
-# Jobs for tests/cli/cli_test.py: see tests/cli/run.py.
+# The jobs that tests/cli/cli_test.py runs (see tests/cli/run.py).
 def json_jobs(case):
     return {"pair-histogram": [case.points(), "--bin-width", 1, "--bins", 3, "-o", case.path("h.csv")]}
 
@@ -54,7 +54,7 @@ INPUTS = {
 
 
 class PairHistogram(Case):
-    POINTS = "x,y\n0,0\n3,4\n0,1\n6,8\n"  # distances 5, 1, 10, sqrt(18), 5, sqrt(85)
+    POINTS = "x,y\n0,0\n3,4\n0,1\n6,8\n"  # the distances are 5, 1, 10, sqrt(18), 5 and sqrt(85)
 
     def rows(self, text):
         lines = text.splitlines()
@@ -76,7 +76,7 @@ class PairHistogram(Case):
         self.refused(1, "pair-histogram", points, "--bin-width", 5, "--bins", 2, "-o", self.path("no/such/h.csv"),
                      says=["no/such/h.csv"])
         self.refused(3, "pair-histogram", self.file("bad.csv", "1,2\n3,nan\n"), "--bin-width", 5, "--bins", 2, "-o", out)
-        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")  # unchanged
+        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")  # the file has not changed
         self.assertEqual(sorted(os.listdir(self.folder)), ["bad.csv", "h.csv", "p.csv"])
 
     def test_published_table(self):
@@ -96,7 +96,7 @@ class PairHistogram(Case):
         self.assertEqual(text, "lo,hi,count\n0,2,1\n2,4,0\n4,5,1\n")
 
     def test_box_and_rdf(self):
-        # A periodic lattice of 4 x 4 x 4: 6 neighbours at distance 1, 12 at sqrt(2), 8 at sqrt(3).
+        # In a periodic lattice of 4 x 4 x 4, a point has 6 neighbours at distance 1, 12 at sqrt(2) and 8 at sqrt(3).
         text = "".join("%d,%d,%d\n" % (row % 4, row // 4 % 4, row // 16) for row in range(64))
         points = self.file("p.csv", text)
         edges = self.file("edges.csv", "0.5\n1.2\n1.5\n1.9\n")
@@ -169,7 +169,8 @@ class PairHistogram(Case):
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
                      says=["--fold needs a periodic box"])
 
-    # Water in a box: two O, four H. One H of each molecule is at distance 1 from its O along x, the other along y.
+    # Two molecules of water in a box: two O and four H. In each molecule, one H is at distance 1 from the O along x,
+    # the other along y.
     WATER = ('6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3:id:I:1\n'
              "O 1 1 1 11\nH 2 1 1 12\nH 1 2 1 13\nO 5 1 1 21\nH 6 1 1 22\nH 5 2 1 23\n")
 
@@ -179,7 +180,7 @@ class PairHistogram(Case):
     def test_selections(self):
         water = self.file("w.xyz", self.WATER)
         job = (water, "--bin-width", 1, "--bins", 6)
-        # O-O: 4. O-H: 1, 1, 1, 1 and 5, sqrt 17, 3, sqrt 17. H-H: sqrt 2 twice, 4, 4, sqrt 26, sqrt 10.
+        # O-O: 4. O-H: 1, 1, 1, 1, 5, sqrt(17), 3 and sqrt(17). H-H: sqrt(2) twice, 4, 4, sqrt(26) and sqrt(10).
         whole = self.counts(*job)
         self.assertEqual((whole["pairs"], whole["counts"]), (15, [0, 6, 0, 2, 5, 2]))
         for one, n, pairs, counts in (
@@ -199,7 +200,8 @@ class PairHistogram(Case):
         self.assertEqual((cross["n"], cross["cross"], cross["pairs"], cross["counts"]), (2, 4, 8, [0, 4, 0, 1, 2, 1]))
         again = self.counts(*job, "--select", "type O", "--cross", water, "--cross-select", "type H")
         self.assertEqual(again["counts"], cross["counts"])
-        # Equal selections: pairs within them, each once. Overlapping selections: no atom is paired with itself.
+        # Equal selections count the pairs within them, each pair once. In overlapping selections no atom is paired with
+        # itself.
         same = self.counts(*job, "--select", "type O", "--cross-select", "index 0,3")
         self.assertEqual((same["cross"], same["pairs"], same["counts"]), (0, 1, [0, 0, 0, 0, 1, 0]))
         around = self.counts(*job, "--select", "type O", "--cross-select", "all", "--rdf")
@@ -223,7 +225,7 @@ class PairHistogram(Case):
         answer = json.loads(self.succeed("pair-histogram", water, "--bin-width", 1, "--bins", 6, "--rdf", "--partial", "--report", page,
                                          "--json").stdout)
         charts = self.charts_of(page)
-        for key in ("counts", "g", "coordination"):  # all kinds of pairs together
+        for key in ("counts", "g", "coordination"):  # a chart shows all kinds of pairs together
             self.assertEqual(charts[key][0][1:], ["H-H", "H-O", "O-O"])
             self.assertEqual([[float(cell) for cell in row[1:]] for row in charts[key][1:]],
                              [list(row) for row in zip(*(part[key] for part in answer["partial"]))], key)
@@ -308,7 +310,7 @@ class PairHistogram(Case):
         for text in ("7", "-8", "7:", "3:3", "5:2", "2:5:-1"):
             self.refused(3, *job, "--frames=" + text, says=["t.xyz", "--frames " + text, "none of its 7 frames, counted from 0"])
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), *job[2:], "--frames", "0", says=["no trajectory"])
-        # Frames after the last wanted one are not read, and skipped atoms are not parsed.
+        # The command does not read frames after the last wanted one, and does not parse atoms of skipped frames.
         broken = self.file("b.xyz", "2\n\nH 0 0 0\nH x 0 0\n2\n\nH 0 0 0\nH 1.5 0 0\nrubbish\n")
         self.assertEqual(self.counts(broken, *job[2:], "--frames", "1")["counts"][1], 1)
         self.refused(3, "pair-histogram", broken, *job[2:], "--frames", "0:2", says=["b.xyz:4"])
@@ -329,7 +331,7 @@ class PairHistogram(Case):
         self.refused(2, "pair-histogram", "-", *job, "--frames=-1:", stdin=self.WATER,
                      says=["the number of frames on standard input is unknown"])
         self.assertEqual(self.succeed("pair-histogram", "-", *job, "--frames=0:5", stdin=self.WATER).stdout, plain)
-        # Numbers are read as a table.
+        # Numbers in a file that is not a trajectory are read as a table.
         for table in ("3\n4\n5\n", "3\n\n", "1,2,3\n", "x y z\n1 2 3\n4 5 6\n"):
             self.assertIn("points x", self.succeed("pair-histogram", "-", *job, stdin=table).stderr.replace("point x", "points x"))
         dump = ("ITEM: TIMESTEP\n100\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
@@ -372,11 +374,11 @@ class PairHistogram(Case):
         self.assertEqual(text, "lo,hi,center,count\n0,2.5,1.25,1\n2.5,5,3.75,1\n")
 
     def test_folding_is_exact_and_ends(self):
-        # 1.7 is 0.0999... after 16 lengths of the double 0.1, and not a tiny negative number.
+        # After 16 lengths of the double 0.1 are subtracted, 1.7 is 0.0999..., not a tiny negative number.
         near = self.file("near.csv", "0.05\n1.7\n")
         result = self.succeed("pair-histogram", near, "--box", 0.1, "--fold", "--bin-width", 0.01)
         self.assertEqual([line for line in result.stdout.splitlines() if line.endswith(",1")], ["0.04,0.05,1"])
-        # 5e15 modulo the double 0.7 is 0.2172: rounding a multiple of the length would give 0.
+        # 5e15 modulo the double 0.7 is 0.2172. If a multiple of the length were rounded, the result would be 0.
         far = self.file("far.csv", "0\n5000000000000000\n")
         result = self.succeed("pair-histogram", far, "--box", 0.7, "--fold", "--bin-width", 0.1)
         self.assertIn("\n0.2,0.3", result.stdout)
@@ -419,7 +421,7 @@ class PairHistogram(Case):
                      says=["past half", "frame 0"])
 
     def test_boxes_in_every_writing(self):
-        """Two atoms at a distance of 1 across the border of a box of 5 x 6 x 7."""
+        """Two atoms are at a distance of 1 across the border of a box of 5 x 6 x 7."""
         lattices = {
             'Lattice="5 0 0 0 6 0 0 0 7"': 0,
             'Lattice="5 0 0 0 6 0 0 0 7" pbc=T': 0,
@@ -470,7 +472,7 @@ class PairHistogram(Case):
         return self.file(name, b"".join(parts))
 
     def test_triclinic_cells_in_every_writing(self):
-        """Atoms at distances 1 (by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt 5."""
+        """Three distances of atoms: 1 (by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt(5)."""
         atoms = [(0.5, 0.5, 0.5), (4.5, 7.5, 0.5), (0.5, 0.5, 8.5)]
         text = "".join("H %g %g %g\n" % atom for atom in atoms)
         job = ("--bin-width", 0.8, "--bins", 4)
@@ -494,10 +496,10 @@ class PairHistogram(Case):
             self.assertEqual(self.counts(file, *job)["counts"], [0, 1, 2, 0], file)
         for box in (cell, "4,8,0,0,0,10,10,0,0", "10,8,10,4,0,0"):
             self.assertEqual(self.counts(points, *job, "--box", box)["counts"], [0, 1, 2, 0])
-        # Up to half of the least height, which belongs to vector b: 800 / |c x a| = 8.
+        # The bins end at half of the least height. It belongs to vector b and is 800 / |c x a| = 8.
         self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
         self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
-        # Moved by lattice vectors.
+        # These points were moved by lattice vectors.
         moved = self.file("m.csv", "0.5,0.5,0.5\n-13.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
         self.refused(3, "pair-histogram", moved, *job, "--box", cell, says=["m.csv", "row 1", "outside the periodic box", "around the cell", "--fold"])
         self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
@@ -531,7 +533,7 @@ class PairHistogram(Case):
             self.counts(*job[1:], box)
 
     def lattice_points(self, name, vectors):
-        """Points at fractions of a lattice's vectors, spread by an additive recurrence."""
+        """Writes points at fractions of a lattice's vectors. An additive recurrence spreads the fractions."""
         lines = []
         for row in range(1, 201):
             shares = [row * step % 1 for step in (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)]
@@ -539,7 +541,7 @@ class PairHistogram(Case):
         return self.file(name, "\n".join(lines) + "\n")
 
     def test_long_vectors_count_as_short_ones(self):
-        """The lattice of (10, 0, 0), (-3, 10, 0), (1, 3, 10), whose greatest least height is 9.42."""
+        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). The greatest least height of its cells is 9.42."""
         long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
         points = self.lattice_points("long.csv", long)
         job = ("--bin-width", 1, "--bins", 4, "--fold")
@@ -554,7 +556,7 @@ class PairHistogram(Case):
                      says=["half of the cell's least height, 4.7", "reduced"])
 
     def test_a_hexagonal_cell_by_six_numbers(self):
-        """The tilt is 40 * cos(60 degrees) in double, above half of 40 by one rounding."""
+        """The tilt is 40 * cos(60 degrees) in double, which exceeds half of 40 by one rounding."""
         along, height = 40 * math.cos(math.pi / 3), 40 * math.sin(math.pi / 3)
         self.assertGreater(along, 20)
         points = self.lattice_points("hexagonal.csv", [[40, 0, 0], [along, height, 0], [0, 0, 40]])
@@ -617,10 +619,10 @@ class PairHistogram(Case):
             if row["runs_here"]:
                 result = gradus(*job, "--variant", row["name"].replace("_", "-"))
                 if result.returncode == 4:
-                    self.assertIn("cannot run here", result.stderr)  # made for other shapes
+                    self.assertIn("cannot run here", result.stderr)  # the variant supports only other shapes
                 else:
                     seen.add(result.stdout)
-        seen.add(self.succeed(*job, "--dtype", "f64").stdout)  # the same points
+        seen.add(self.succeed(*job, "--dtype", "f64").stdout)  # the points are the same in both types
         self.assertEqual(len(seen), 1)
 
     def test_json_has_the_usual_keys(self):
@@ -711,7 +713,7 @@ class PairHistogram(Case):
         self.assertEqual(rows, [(0, 1.5, 1, 2), (1.5, 3, 1, 1), (3, 4.5, 1, 0.5)])
         for name in ("h.parquet", "h", "csv", ".csv.gz", ""):
             self.refused(2, *job, "-o", name, says=["--output", ".csv, .txt, .npy or .json"], cwd=self.folder)
-        # Rejected before anything is read.
+        # The command is rejected before it reads anything.
         missing = self.path("missing.npy")
         self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
 
@@ -730,7 +732,7 @@ class PairHistogram(Case):
         job = ("pair-histogram", points, "--bin-width", 1, "--box", "8,8")
         self.refused(3, *job, says=["p.csv", "row 1", "outside the periodic box", "--fold moves such points in"])
         self.succeed(*job, "--fold")
-        # A command without that option does not mention it.
+        # `gradus bench` has no option --fold, so its message does not mention the option.
         told = self.refused(3, "bench", "pair-histogram", "--data", points, *job[2:], says=["outside the periodic box"])
         self.assertNotIn("--fold", told.stderr)
 
@@ -745,7 +747,7 @@ class PairHistogram(Case):
             (["bench", "pair-histogram", "--iterations", 3], ["--iterations has no effect", "pair_histogram has none"]),
         ]:
             self.refused(2, *arguments, says=says)
-        self.succeed("pair-histogram", points, *bins, "--rdf", "--volume", 8)  # has one
+        self.succeed("pair-histogram", points, *bins, "--rdf", "--volume", 8)  # the job has a volume
 
     def test_two_hyphens_end_the_options(self):
         self.file("-x.csv", "1,2\n3,4\n5,6\n")
@@ -787,7 +789,7 @@ class PairHistogram(Case):
 
 class Interrupt(InterruptCase):
     def test_while_points_are_folded(self):
-        """Into a box so small that each coordinate takes microseconds."""
+        """Folds points into a box that is so small that each coordinate takes microseconds."""
         points, n = self.path("p.npy"), 300000
         with open(points, "wb") as file:
             header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 3), }" % n
@@ -830,12 +832,12 @@ class Bench(Case):
         edges = self.file("edges.csv", "1\n3\n4\n")
         result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
                               "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
-        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)  # read for each type
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)  # the warning is given once, although the file is read for each type
         answer = json.loads(result.stdout)
         group = answer["groups"][0]
         self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))
         self.assertEqual(group["bins"], {"edges": [1, 3, 4], "cutoff": None})
-        self.assertEqual((group["pairs"], group["counted"]), (6, 3))  # at 1, sqrt(10) and sqrt(13)
+        self.assertEqual((group["pairs"], group["counted"]), (6, 3))  # the counted distances are 1, sqrt(10) and sqrt(13)
 
     def test_wrong_use(self):
         for arguments, words in {

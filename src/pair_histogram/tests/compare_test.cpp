@@ -1,4 +1,4 @@
-// Tests of compare(): it must accept the correct result and reject every kind of error.
+// Tests compare(), which must accept the correct result and reject every kind of error.
 #include <gtest/gtest.h>
 
 #include <cmath>

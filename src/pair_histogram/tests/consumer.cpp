@@ -17,7 +17,7 @@ int main() {
     return 1;
   }
 
-  // The library's exceptions can be caught by type across the boundary of a shared library.
+  // A caller can catch the library's exceptions by type across the boundary of a shared library.
   options.bins.bin_width = -1;
   try {
     gradus::pair_histogram(points, options);

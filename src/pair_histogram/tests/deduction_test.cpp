@@ -1,4 +1,5 @@
-// Tests which arguments the public functions accept as matrices and vectors. Concepts check what must not compile.
+// Tests which arguments the public functions accept as matrices and vectors. Concepts check which calls must not
+// compile.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tests that files, the table of variants and the documents agree. The check itself is tested in src/kmeans.
+// Tests that the files on disk, the table of variants and the documents agree. The k-means tests test the check itself.
 #include <gtest/gtest.h>
 
 #include "pair_histogram/problem.hpp"

@@ -1,4 +1,4 @@
-// Tests that the caller's floating-point environment does not affect results and is not changed.
+// Tests that the caller's floating-point environment does not affect results, and that calls do not change it.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>

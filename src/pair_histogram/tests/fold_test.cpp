@@ -44,7 +44,7 @@ TEST(Fold, MovesDoublesByWholeLengths) {
       {1e10 + 0.05, 0, 0.1, 0x1.9996d5fa0e000p-5},
       {3806400175678624.5, 0, 0.1, 0x1.6b532636c3a4cp-4},
       {0.05, 0, 1e-320, 0x0.00000000003d0p-1022},
-      {-1e-300, 0, 1.0, 1.0},  // rounded to the upper face, which is part of the box
+      {-1e-300, 0, 1.0, 1.0},  // rounds to the upper face, which belongs to the box
       {0x1p499, -0.3, 0.7, 0x1.0025f2732ac80p-4},
       {-0x1p499, 12345.678, 0.001, 0x1.81cd6d4560419p+13},
       {20.00000000000002, -20.0, 40.0, -0x1.3fffffffffffap+4},
@@ -105,7 +105,7 @@ TEST(Fold, MovesByWholeVectorsOfACell) {
             (std::vector{0x1.8ccc528d4b3f4p+2, 0x1.39994e263c91cp+2, 0x1.1ccc7dadc5308p+2}));
   EXPECT_EQ(moved({0.1, 0.2, -0.3}), (std::vector{0x1.fffffffffffffp+2, 0x1.2666666666667p+2, 0x1.6p+3}));
   EXPECT_EQ(moved({40, 1, 1}), (std::vector{0x1.3666666666667p+3, 1.0, 1.0}));
-  // Points in the box around the cell do not move, whether they are in the cell or not.
+  // Points in the box around the cell do not move, whether or not they are in the cell.
   for (const std::vector<double>& row : {std::vector{-2.2, 0.0, 0.0}, {13.3, 14.0, 11.2}, {5.0, 5.0, 5.0}})
     EXPECT_EQ(moved(row), row);
   EXPECT_THROW(moved({1e300, 0, 0}), InputError);

@@ -1,4 +1,5 @@
-// Tests jobs in forked children. A single test, because the process's history before the fork matters.
+// Tests jobs in forked children. This file has a single test, because a test depends on what the process did before the
+// fork.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -93,7 +93,8 @@ TEST(Bins, NiceWidthsGiveNiceEdges) {
   const room::Bins bins(PairHistogramBins{.bin_width = 500, .bins = 80, .edges = {}, .cutoff = 0});
   for (std::size_t bin = 0; bin <= 80; ++bin) {
     EXPECT_EQ(bins.edges()[bin], 500.0 * static_cast<double>(bin));
-    // Not always equal: the square root of a double just below the square may round up to the edge.
+    // A threshold may be below the square of its edge, because the square root of a double just below the square may
+    // round up to the edge.
     EXPECT_LE(bins.thresholds()[bin], 250000.0 * static_cast<double>(bin * bin));
   }
 }
@@ -123,7 +124,7 @@ TEST(Bins, ACutoffEndsTheBins) {
   EXPECT_EQ(edges({.bin_width = 1, .bins = 9, .edges = {}, .cutoff = 3}), (std::vector<double>{0, 1, 2, 3}));
   EXPECT_EQ(edges({.bin_width = 1, .bins = 2, .edges = {}, .cutoff = 3}), (std::vector<double>{0, 1, 2}));
   EXPECT_EQ(edges({.bin_width = 1, .bins = 9, .edges = {}, .cutoff = 0x1p-1074}).size(), 2u);
-  // A bin that begins at the cutoff up to rounding is left out: 9 * 0.001 is 0.009000000000000001.
+  // A bin that begins at the cutoff, up to rounding, is left out. Here 9 * 0.001 is 0.009000000000000001.
   for (const double cutoff : {0.009, 9 * 0.001}) {
     EXPECT_EQ(edges({.bin_width = 0.001, .bins = 20, .edges = {}, .cutoff = cutoff}).size(), 10u);
     EXPECT_EQ(edges({.bin_width = 0.001, .bins = 20, .edges = {}, .cutoff = cutoff}).back(), cutoff);
@@ -183,7 +184,7 @@ TEST(PairHistogram, RefusesBadPoints) {
 }
 
 TEST(PairHistogram, RefusesBadBoxes) {
-  const Matrix<double> points = uniform(50, 3);  // from 0 to 10
+  const Matrix<double> points = uniform(50, 3);  // coordinates from 0 to 10
   const auto boxed = [](std::vector<double> box, std::vector<double> origin = {}, double width = 1) {
     PairHistogramJob<double> options = bins_of(width, 5);
     options.box = std::move(box);
@@ -201,7 +202,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
-  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box's length
+  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box is long
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
@@ -261,8 +262,8 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
   try {
     run(points, bins_of(1, 5), execution);
     FAIL() << "a CPU variant ran on a GPU";
-  } catch (const UnsupportedError&) {  // no GPU here
-  } catch (const UsageError&) {        // a GPU, but not for this variant
+  } catch (const UnsupportedError&) {  // there is no GPU
+  } catch (const UsageError&) {        // there is a GPU, but the variant does not run on it
   }
 }
 
@@ -309,7 +310,7 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   const PairHistogramShape shape{.points = 5, .element_bytes = 8};
   const std::uint64_t few = pair_histogram_memory(shape, bins_of(1, 10), execution).host;
   const std::uint64_t many = pair_histogram_memory(shape, bins_of(1, 1010), execution).host;
-  EXPECT_GE(many - few, 40u * 1000);  // edges, thresholds, counts
+  EXPECT_GE(many - few, 40u * 1000);  // the memory of edges, thresholds and counts
   execution.memory_limit = many;
   run(points, bins_of(1, 1010), execution);
   execution.memory_limit = many - 1;
@@ -319,7 +320,7 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
 TEST(PairHistogram, MemoryKnowsWhereThereAreBlocks) {
   Execution execution;
   execution.block_size = 128;
-  for (const Device device : {Device::cpu, Device::automatic}) {  // few points are not worth a GPU
+  for (const Device device : {Device::cpu, Device::automatic}) {  // the points are too few to justify a GPU
     execution.device = device;
     EXPECT_THROW(pair_histogram_memory({.points = 5, .element_bytes = 8}, bins_of(1, 5), execution), UsageError);
   }
@@ -341,8 +342,8 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// Fast rungs count their own portions, and only the calling thread reports, so a short job has only the last report. A
-// GPU counts these pairs in one launch; long_test.cpp has a job of several launches.
+// Fast rungs choose their portions themselves, and only the calling thread reports, so a short job makes only the
+// last report. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
   constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than one portion of a thread
   const Matrix<double> points = uniform(9000, 1);
@@ -372,7 +373,7 @@ TEST(PairHistogram, ReportsProgressToTheEnd) {
   }
 }
 
-// Portions that take longer than the interval between reports, including the last one, as on a busy machine.
+// Portions, including the last one, take longer than the interval between reports, as on a busy machine.
 TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   std::vector<std::int64_t> reported;
   Execution execution;
@@ -382,7 +383,8 @@ TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
-// Also from inside the work: the first report comes after 50 ms, before any variant has counted all pairs.
+// An exception also reaches the caller from inside the work: the first report comes after 50 ms, before any variant has
+// counted all pairs.
 TEST(PairHistogram, WhatAReportThrowsReachesTheCaller) {
   const Matrix<double> points = uniform(60000, 3);
   for (const room::Variant& variant : room::variants()) {
@@ -407,7 +409,7 @@ TEST(PairHistogram, WhatAnItemThrowsReachesTheCaller) {
   EXPECT_LT(counted, 1'000'000);
 }
 
-// Few narrow bins that reach across all points: neither cells nor a tree skip pairs.
+// Returns a shape with few narrow bins that reach across all points, so that neither cells nor a tree can skip pairs.
 room::Shape all_pairs(std::int64_t points) {
   room::Shape shape;
   shape.points = points;
@@ -455,7 +457,7 @@ TEST(Choice, AGpuIsTakenWhereItPays) {
   const auto name = [&](const room::Shape& shape, Device device = Device::automatic) {
     return room::choose(shape, machine, device).name;
   };
-  EXPECT_EQ(name(all_pairs(90000)), "simd_filter");  // 4.05e9 pairs: counted before the GPU is ready
+  EXPECT_EQ(name(all_pairs(90000)), "simd_filter");  // a CPU counts 4.05e9 pairs before a GPU is ready
   EXPECT_EQ(name(all_pairs(110000)), "cuda_filter");
   EXPECT_EQ(name(all_pairs(110000), Device::cpu), "simd_filter");
   EXPECT_EQ(name(all_pairs(100), Device::gpu), "cuda_filter");
@@ -529,7 +531,7 @@ TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
   }
 }
 
-// Waking a thread team takes longer than one thread needs for a small frame, and much longer on a busy machine.
+// Waking a thread team takes longer than one thread needs for a small frame. On a busy machine it takes much longer.
 TEST(PairHistogram, ThreadsOfASmallFrame) {
   const Matrix<double> points = uniform(100, 3);
   PairHistogramJob<double> options = bins_of(0.37, 20);
@@ -571,7 +573,7 @@ TEST(PairHistogram, PermutingPointsChangesNothing) {
 }
 
 TEST(PairHistogram, TranslatingByAPowerOfTwoChangesNothing) {
-  // Coordinates with few bits, so that the translation is exact.
+  // The coordinates have few bits, so that the translation is exact.
   Matrix<float> points = make<float>(core::Generator::uniform, 500, 3, 0, 64);
   for (std::int64_t index = 0; index < 1500; ++index) points.data()[index] = std::floor(points.data()[index] * 64) / 64;
   const PairHistogramResult expected = run(points, bins_of<float>(1.7, 50));
@@ -596,7 +598,7 @@ TEST(PairHistogram, PairsAmongPointsAreHalfOfThoseWithThemselves) {
   PairHistogramJob<double> options = bins_of(0.5, 30);
   options.others = points.view();
   PairHistogramResult with_themselves = run(points, options);
-  with_themselves.counts[0] -= 333;  // each point paired with itself
+  with_themselves.counts[0] -= 333;  // subtracts the pairs of each point with itself
   for (std::size_t bin = 0; bin < 30; ++bin) EXPECT_EQ(with_themselves.counts[bin], 2 * among.counts[bin]);
 }
 
@@ -625,7 +627,8 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
-/// Returns the sums of products of weights in bins of width 1, for points on a line with spacing 1, by all variants.
+/// Returns the sums of products of weights in bins of width 1, computed by all variants. The points are on a line with
+/// spacing 1.
 std::vector<double> sums_of(const std::vector<double>& values) {
   Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
   Buffer<double> weights(points.rows());
@@ -652,12 +655,12 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   EXPECT_EQ(sums_of({1e20, 1, 1, 1}), (std::vector<double>{0, 1e20, 1e20, 1e20}));
   EXPECT_EQ(sums_of({1e-140, 1e-140, 3e-140}),
             (std::vector<double>{0, 4.0000000000000003e-280, 3.0000000000000004e-280}));
-  // The extremes of weights.
+  // Uses the greatest and the least magnitudes of weights.
   EXPECT_EQ(sums_of({0x1p500, 0x1p-1074, 0x3p-1074}), (std::vector<double>{0, 0x1p-574, 0x3p-574}));
   EXPECT_EQ(sums_of({0x1p500, -0x1p500, 0x1p-1074, 0x1p500}), (std::vector<double>{0, -0x1p1000, -0x1p1000, 0x1p1000}));
-  // After cancellation a much smaller sum remains.
+  // After cancellation, a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
-  // Below the smallest double: halves round to even, and slightly more than a half rounds up.
+  // Below the smallest double, a half rounds to even, and slightly more than a half rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));
@@ -679,7 +682,7 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   for (double& weight : weights) weight = -weight;
   options.other_weights = {};
   options.others = {};
-  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // half as many
+  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // this sum has half as many products
 }
 
 TEST(WeightedSums, TheirWordsAreInTheEstimate) {
@@ -711,7 +714,7 @@ TEST(Histogram, CountsPastTheLimitOf32BitsAddUp) {
   room::Histogram total(3, 2);
   room::Histogram part(3, 2);
   part.counts = {1, (std::uint64_t{1} << 32) - 1, std::uint64_t{1} << 61};
-  part.sum(1)[0] = ~std::uint64_t{4};  // 2^100 - 5
+  part.sum(1)[0] = ~std::uint64_t{4};  // the sum is now 2^100 - 5
   part.sum(1)[1] = (std::uint64_t{1} << 36) - 1;
   part.rechecked = 7;
   total.add(part);
@@ -771,7 +774,7 @@ INSTANTIATE_TEST_SUITE_P(pair_histogram, Published, testing::ValuesIn(tests::row
                          tests::RowName());
 
 TEST(PairHistogramRadialDistribution, OfACubicLattice) {
-  // Each point of a periodic lattice has 6 neighbours at distance 1, 12 at sqrt(2) and 8 at sqrt(3).
+  // In a periodic lattice, each point has 6 neighbours at distance 1, 12 at sqrt(2) and 8 at sqrt(3).
   constexpr std::int64_t side = 8;
   Matrix<double> points(side * side * side, 3);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
@@ -852,7 +855,7 @@ TEST(PairHistogramCompleteBins, GoUpToTheCutoffOrHalfTheBox) {
   EXPECT_EQ(complete(0.5, 2.1, {}).bins, 5);
   EXPECT_EQ(complete(0.5, 0, {20, 10}).bins, 10);
   EXPECT_EQ(complete(0.5, 0, {20, 10}).cutoff, 5);
-  // Half of the least height of the reduced cell, here a cube.
+  // The cutoff is half of the least height of the reduced cell, which is a cube here.
   EXPECT_EQ(complete(0.5, 0, {8, 0, 0, 80, 8, 0, -24, 88, 8}).cutoff, 4);
   // The least height of this cell is its depth, 4.
   EXPECT_EQ(complete(0.5, 0, {10, 0, 0, 3, 8, 0, 0, 0, 4}).cutoff, 2);

@@ -1,5 +1,5 @@
-// Tests of points on a GPU: every variant that supports them gives the same bits as from host memory, and errors have
-// the right messages. Without a GPU the tests are skipped with a note.
+// Tests points on a GPU. Every variant that supports them must give the same bits as for points in host memory, and
+// errors must have the right messages. Without a GPU the tests are skipped with a note.
 #include "pair_histogram/cases.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/tests/job.hpp"
@@ -24,7 +24,8 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Points, others and both weights on the GPU, each with a pointer `offset` elements past the start of its allocation.
+/// Holds points, others and both weights on the GPU. Each pointer is `offset` elements past the start of its
+/// allocation.
 template <class T>
 class ProblemOnDevice {
  public:
@@ -77,7 +78,7 @@ PairHistogramResult by_the_host(MatrixView<const double> points, const PairHisto
   return pair_histogram(points, options, execution);
 }
 
-// Without any request where to run, and for any number of points.
+// The call does not request a device, and the number of points is arbitrary.
 TEST_F(OnGpu, points_there_are_counted_there) {
   const Matrix<double> points = uniform(300, 3);
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
@@ -111,7 +112,7 @@ TEST_F(OnGpu, rows_with_room_between_them) {
     }
 }
 
-// Each of the four views on the host or the GPU: 15 combinations with something on the GPU, and the one on the host.
+// Each of the four views is on the host or on the GPU, in all 16 combinations.
 TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   const Matrix<double> points = uniform(700, 2);
   const Matrix<double> others = uniform(450, 2, 9);
@@ -141,7 +142,7 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   }
 }
 
-// Enough pairs that cuda_filter needs several launches. simd_cells is fast on the host.
+// There are enough pairs for several launches of cuda_filter. The expected counts come from simd_cells, which is fast.
 TEST_F(OnGpu, several_launches) {
   const Matrix<double> points = uniform(900'000, 3);
   const Matrix<double> others = uniform(500'000, 3, 9);
@@ -162,7 +163,7 @@ TEST_F(OnGpu, several_launches) {
   }
 }
 
-/// Returns points at fractions of three, two or one vectors; every third point is in a few small clumps.
+/// Returns points at fractions of three, two or one vectors. Every third point is in one of a few small clumps.
 Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<double>& vectors, std::uint64_t seed) {
   const Matrix<double> shares = uniform(n, d, seed);
   Matrix<double> points(n, d);
@@ -179,7 +180,7 @@ Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<doub
   return points;
 }
 
-// Enough points that they are sorted into groups, with few pairs in reach.
+// The number of points is large enough for sorting into groups, and few pairs are in reach.
 TEST_F(OnGpu, groups_out_of_reach_are_passed_over) {
   struct Lattice {
     std::int64_t d;
@@ -224,7 +225,7 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
 }
 
 TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
-  constexpr std::int64_t n = 70000;  // more than one block of the search for the row
+  constexpr std::int64_t n = 70000;  // With this number of rows, the search for the row takes more than one block
   Matrix<double> points = uniform(n, 3);
   Buffer<double> weights(n, 1.0);
   PairHistogramJob<double> options = bins_of(0.1, 5);
@@ -311,17 +312,18 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   options.weights = {weights.data(), 100, here};
   message = error_of<UsageError>([&] { pair_histogram(there.points(), options); });
   EXPECT_TRUE(contains(message, "weights")) << message;
-  EXPECT_EQ(compare(there.count(), by_the_host(points.view(), bins_of(0.5, 5))), "");  // no error state remains
+  // No error state remains on the GPU.
+  EXPECT_EQ(compare(there.count(), by_the_host(points.view(), bins_of(0.5, 5))), "");
 }
 
-// No byte of the points is read before memory is allocated.
+// Memory is allocated before any byte of the points is read.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const double one = 0;
   PairHistogramJob<double> options = bins_of(0.5, 5);
   const MatrixView<const double> vast(&one, std::numeric_limits<std::int32_t>::max() - 1, 3);
   options.others = vast;
   const std::string message = error_of<OutOfMemoryError>([&] { pair_histogram(vast, options, by("cuda_naive")); });
-  EXPECT_TRUE(contains(message, "206158430")) << message;  // gigabytes: rows and columns of both
+  EXPECT_TRUE(contains(message, "206158430")) << message;  // 206 GB for the rows and the columns of both sets
   EXPECT_TRUE(contains(message, " are free")) << message;
 }
 

@@ -1,4 +1,4 @@
-// A histogram's options and memory in one object, for tests that vary both.
+// Combines a histogram's options and memory in one object, for tests that vary both.
 #pragma once
 
 #include "gradus/pair_histogram.hpp"

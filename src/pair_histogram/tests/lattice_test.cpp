@@ -1,5 +1,5 @@
-// Tests triclinic cells of every shape with exact integer arithmetic over every image that can be in reach. The
-// reference knows the short vectors from which a lattice was made, and shares no code with the library.
+// Tests triclinic cells of every shape, with exact integer arithmetic over every image that can be in reach. The
+// reference knows the short vectors from which a lattice was made. It shares no code with the library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ Vectors short_vectors(Random& random, std::size_t shape) {
   }
 }
 
-/// Returns other vectors of the same lattice: long, in any order, left- or right-handed.
+/// Returns other vectors of the same lattice. They are long, in any order, and left- or right-handed.
 Vectors skewed(Vectors v, Random& random) {
   constexpr std::int64_t most = 20000;
   for (int step = 0; step < 4; ++step) {
@@ -101,7 +101,8 @@ Lattice make_lattice(Random& random) {
     Lattice lattice{shapes[shape], short_vectors(random, shape), {}};
     const std::int64_t volume = determinant(lattice.short_ones);
     if (volume == 0) continue;
-    // Keeps the number of images small for the reference, and vectors clearly not coplanar, which the library requires.
+    // Keeps the number of images small for the reference. Also keeps the vectors clearly not coplanar, as the library
+    // requires.
     long double longest = 0;
     for (const Integers& one : lattice.short_ones) longest = std::max(longest, length(one));
     if (shape == 0 && longest > 6 * least_height(lattice.short_ones)) continue;
@@ -117,8 +118,8 @@ Lattice make_lattice(Random& random) {
   }
 }
 
-/// Returns the least squared distance of all images, or -1 if it is not below `reach` squared. Visits the images whose
-/// fractions differ by at most reach / height.
+/// Returns the least squared distance of all images, or -1 if it is not below the square of `reach`. Visits the images
+/// whose fractions differ by at most reach / height.
 std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach) {
   const auto volume = static_cast<long double>(determinant(v));
   std::array<std::int64_t, 3> low{};
@@ -145,7 +146,8 @@ std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach)
   return least;
 }
 
-/// Returns points at corners, faces and quarters of the cell, and in the box around it or, if `unfolded`, far outside.
+/// Returns points at corners, faces and quarters of the cell. Further points are in the box around the cell or, if
+/// `unfolded`, far outside.
 std::vector<Integers> make_points(const Vectors& v, std::int64_t count, bool unfolded, Random& random) {
   std::vector<Integers> points;
   for (std::int64_t row = 0; row < count; ++row) {
@@ -263,7 +265,7 @@ TEST(Lattice, VectorsThatAreReducedStayAsTheyAre) {
 }
 
 TEST(Lattice, ReducedVectorsAreRoundedOnce) {
-  // The exact sums of these doubles, for example 0.7 + 1/3 - 10 * 0.1, rounded once.
+  // The expected numbers are the exact sums of these doubles, for example 0.7 + 1/3 - 10 * 0.1, rounded once.
   const room::Cell cell = room::Cell::reduced({0.1, 0, 0, 0.7 + 1.0 / 3, 11, 0, 0, 0, 7});
   EXPECT_EQ(cell.vectors[0][0], 0.1);
   EXPECT_EQ(cell.vectors[1][0], std::fma(-10.0, 0.1, 0.7 + 1.0 / 3));

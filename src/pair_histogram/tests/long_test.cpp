@@ -34,7 +34,7 @@ TEST(PairHistogramLong, PublishedTableOf512000Points) {
 
 class GpuVariants : public tests::WithRow<pair_histogram_detail::Variant> {
  protected:
-  /// Counts with this block size (0: the variant's default) and records the progress reports.
+  /// Counts with this block size (0 means the variant's default) and records the progress reports.
   PairHistogramResult count(const Matrix<double>& points, const PairHistogramJob<double>& options, int block_size) {
     Execution execution;
     execution.variant = GetParam()->name;
@@ -76,7 +76,7 @@ TEST_P(GpuVariants, GiveThePublishedTables) {
     EXPECT_EQ(count(few, bins_of(500, 80), block_size).counts, pair_histogram_detail::published_counts(10000))
         << "blocks of " << block_size;
   EXPECT_EQ(count(points, bins_of(500, 80), 0).counts, pair_histogram_detail::published_counts(512000));
-  // The rungs report after each launch. cuda_filter counts all these pairs in one launch.
+  // The rungs report after each launch, but cuda_filter counts all these pairs in one launch.
   if (GetParam()->name != "cuda_filter") {
     EXPECT_GE(reports(), 2);
   }

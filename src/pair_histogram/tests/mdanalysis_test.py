@@ -1,8 +1,7 @@
-"""Compares `gradus pair-histogram` with MDAnalysis on every trajectory of MDAnalysisTests in a format that both read.
+"""Compares `gradus pair-histogram` with MDAnalysis, on every trajectory of MDAnalysisTests in a format that both read.
 
-Each file either agrees, is refused (with a message) or disagrees ("wrong"). tests/cli/run.py runs this; it prints the table if
-GRADUS_PRINT_TABLE is set.
-"""
+For each file the two agree, or the command refuses the file (with a message), or they disagree ("wrong").
+tests/cli/run.py runs this. It prints the table if GRADUS_PRINT_TABLE is set."""
 
 import json
 import os
@@ -21,10 +20,10 @@ try:
 except ImportError:
     MDAnalysis = None
 
-ATOMS = 1500  # the first atoms of each frame
+ATOMS = 1500  # the number of atoms of each frame that are used
 BINS = 40
 TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
-# Files that are rejected, with words of the reason. All others must agree.
+# Files that the command rejects, with words of the reason. The two must agree on all other files.
 REFUSED = {}
 
 
@@ -55,11 +54,12 @@ def distances(positions, vectors):
 class TrajectoriesOfMdanalysis(Case):
     @staticmethod
     def cell(reader):
-        """The vectors of the frame's cell, or None."""
+        """Returns the vectors of the frame's cell, or None."""
         if isinstance(reader, DCD.DCDReader):
             raw = reader._file.readframes(reader.frame, reader.frame + 1).unitcell[0]
             if (raw < 0).any() or (raw[[1, 3, 4]] < 20).all() and (raw > 0).all():
-                # A symmetric matrix. MDAnalysis rotates it so that a is along x, but does not rotate the positions.
+                # The cell is a symmetric matrix. MDAnalysis rotates it so that a is along x, but does not rotate the
+                # positions.
                 return np.array([raw[[0, 1, 3]], raw[[1, 2, 4]], raw[[3, 4, 5]]], np.float64)
         dimensions = reader.ts.dimensions
         if dimensions is None or not (dimensions[:3] > 0).all():
@@ -67,16 +67,16 @@ class TrajectoriesOfMdanalysis(Case):
         return triclinic_vectors(np.array(dimensions, np.float64), dtype=np.float64)
 
     def compare(self, path, ending):
-        """Returns the outcome's kind, and the error, the reason of a refusal or nothing."""
+        """Returns the kind of the outcome and, if any, the error or the reason of a refusal."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 reader = readers()[ending](str(path))
                 numbers = sorted({0, len(reader) - 1})
                 frames = [(number, reader[number].positions.astype(np.float64), self.cell(reader)) for number in numbers]
-            except Exception as error:  # MDAnalysis cannot read it either
+            except Exception as error:  # MDAnalysis cannot read the file either
                 return "unread", "%s: %s" % (type(error).__name__, str(error)[:60])
-        scale = 0.1 if ending == ".gro" else 1.0  # .gro has nm, MDAnalysis angstrom
+        scale = 0.1 if ending == ".gro" else 1.0  # lengths are in nm in .gro files and in angstrom in MDAnalysis
         for number, positions, vectors in frames:
             positions = positions[:ATOMS] * scale
             reach = max(np.ptp(positions, axis=0).max(), 1e-3) if len(positions) else 1.0

@@ -1,4 +1,4 @@
-"""`gradus pair-histogram` on several ranks under mpirun: the same files as from one process, and each error reported once."""
+"""Tests `gradus pair-histogram` on several ranks under mpirun. Files must equal the files of one process, and an error must be reported once."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from kit import GRADUS, content, write_npy
 from mpirun import RanksCase
 
 RANKS = (5, 2, 3, 1)
-ENDINGS = (".csv", ".npy", ".json")  # the lengths of both lists are coprime, so jobs meet every combination
-# Keys that may differ between one process and several: where and how long it ran.
+ENDINGS = (".csv", ".npy", ".json")  # the lengths of RANKS and ENDINGS are coprime, so jobs meet every combination
+# Keys that may differ between one process and several, because they say where and how long a job ran.
 OF_THE_RUN = ("command", "device", "threads", "memory_bytes", "seconds")
 
 
@@ -21,7 +21,7 @@ class PairsCase(RanksCase):
     ENDING = ".csv"
 
     def array(self, name, n, d, dtype="<f8", seed=1, low=0, high=10):
-        """A file of points on a fine lattice, or of weights."""
+        """Writes a file of points on a fine lattice, or of weights."""
         numbers = random.Random(seed)
         values = [numbers.randrange(64 * low, 64 * high) / 64 for _ in range(n * d)]
         return write_npy(self.path(name), dtype, (n, d) if d > 1 else (n,), values)
@@ -37,7 +37,7 @@ class PairsCase(RanksCase):
         return self.file(name, text)
 
     def result_of(self, path):
-        """Returns the bytes of a result's file; of a summary only what does not depend on the run."""
+        """Returns the bytes of a result's file. Of a summary, returns only the parts that do not depend on the run."""
         if not path.endswith(".json"):
             return content(path)
         summary = json.loads(content(path))

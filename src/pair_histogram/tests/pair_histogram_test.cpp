@@ -1,4 +1,4 @@
-// Compares every variant with the oracle, on every case and in both types. Covers new rows automatically.
+// Compares every variant in the table with the oracle, on every case and in both types.
 #include "pair_histogram/cases.hpp"
 #include "tests/ladder_test.hpp"
 

@@ -1,4 +1,5 @@
-// Tests that any number of ranks gives the bits of one process, and that a failure on one rank ends the job on all.
+// Tests that any number of ranks gives the bits of one process, and that a failure on one rank ends the job on all
+// ranks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +44,7 @@ struct Problem {
   }
 };
 
-/// Returns uniform points in [0, 10), with the same values for both types.
+/// Returns uniform points in [0, 10). The values are the same for both types.
 template <class T>
 Matrix<T> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
   const Matrix<double> wide = tests::uniform(n, d, seed);
@@ -52,7 +53,7 @@ Matrix<T> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
   return points;
 }
 
-/// Returns weights of both signs. `spread` is the range of their exponents.
+/// Returns weights of both signs. `spread` is the width of the range of their exponents.
 template <class T>
 std::vector<T> make_weights(std::int64_t n, int spread) {
   std::vector<T> weights;
@@ -65,7 +66,7 @@ std::vector<T> make_weights(std::int64_t n, int spread) {
   return weights;
 }
 
-/// Returns problems, most of which have more work items than ranks.
+/// Returns problems of which most have more work items than ranks.
 template <class T>
 std::vector<Problem<T>> problems() {
   std::vector<Problem<T>> all;
@@ -115,7 +116,7 @@ std::string difference(const PairHistogramResult& one, const PairHistogramResult
 
 enum class Fault {
   none,
-  own_sums,  ///< the ranks' words are not added
+  own_sums,  ///< the words of other ranks are not added
   own_twice  ///< this rank's words are added twice, as if another rank had counted the same share
 };
 
@@ -129,7 +130,7 @@ class Faulty final : public Communicator {
     const std::vector<std::uint64_t> own(words.begin(), words.end());
     right_.sum(words);
     if (fault_ == Fault::own_sums) std::ranges::copy(own, words.begin());
-    if (fault_ == Fault::own_twice && words.size() > 1)  // but not the word that reports errors
+    if (fault_ == Fault::own_twice && words.size() > 1)  // except the word that reports errors
       std::ranges::transform(words, own, words.begin(), std::plus<>());
   }
   void least(std::span<double> numbers) override { right_.least(numbers); }
@@ -143,7 +144,7 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
-/// Returns the execution of a rank. One of three ranks has another number of threads, which must not matter.
+/// Returns the execution of a rank. One of three ranks has another number of threads, which must not affect the result.
 Execution on_rank(Communicator& communicator, std::string_view variant) {
   Execution execution;
   execution.device = Device::cpu;
@@ -153,7 +154,7 @@ Execution on_rank(Communicator& communicator, std::string_view variant) {
   return execution;
 }
 
-/// Returns what check(communicator) returned on each rank, or its error.
+/// Returns, for each rank, what check(communicator) returned, or its error.
 std::string said(int size, const std::function<std::string(Communicator&)>& check) {
   std::mutex mutex;
   std::string all;
@@ -191,7 +192,7 @@ std::string differs(const Problem<T>& problem, std::string_view variant, const P
 }
 
 std::vector<std::string_view> variants_on_ranks() {
-  std::vector<std::string_view> names{""};  // the best
+  std::vector<std::string_view> names{""};  // the empty name selects the best variant
   for (const room::Variant& variant : room::variants())
     if (variant.on_ranks) names.push_back(variant.name);
   return names;
@@ -233,7 +234,7 @@ TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   EXPECT_GE(run, 16 * 3);
 }
 
-// All awkward cases. Most have less than one work item, which a single rank then counts.
+// Uses all awkward cases. Most have at most one work item, which a single rank then counts.
 TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   using T = TypeParam;
   int number = 0;
@@ -254,7 +255,7 @@ TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   EXPECT_GE(number, 200);
 }
 
-// A communicator that does not add, or adds twice, must be detected.
+// The test must detect a communicator that does not add, or adds twice.
 TYPED_TEST(PairHistogramRanks, differ_where_the_sum_is_wrong) {
   for (const Problem<TypeParam>& problem : problems<TypeParam>())
     for (const std::string_view variant : variants_on_ranks()) {
@@ -282,7 +283,7 @@ TYPED_TEST(PairHistogramRanks, share_the_work) {
     const auto [least, most] = std::minmax_element(done.begin(), done.end());
     EXPECT_GE(*least, 2) << variant;
     EXPECT_LE(*most, *least + 1) << variant;
-    EXPECT_LE(ranks.calls(), 8) << variant;  // whatever the number of items
+    EXPECT_LE(ranks.calls(), 8) << variant;  // the number of calls does not depend on the number of items
   }
 }
 
@@ -297,7 +298,7 @@ TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
     for (int rank = 0; rank < 9; ++rank) {
       room::Histogram own(slots, words);
       for (std::uint64_t& count : own.counts) count = random.bits(index++);
-      // Words of all ones carry farthest.
+      // Words of all ones carry the farthest.
       for (std::uint64_t& word : own.weights) word = rank % 3 == 0 ? ~std::uint64_t{0} : random.bits(index++);
       own.rechecked = random.below(index++, 100);
       expected.add(own);
@@ -318,7 +319,7 @@ class PairHistogramRanksErrors : public testing::Test {
     Problem<double> problem;
     Execution execution;
   };
-  /// Returns the common error of four ranks; change() may modify the call of some ranks.
+  /// Returns the error that all four ranks have in common. change() may modify the call of some ranks.
   template <class E>
   static std::string error(const std::function<void(int rank, Call&)>& change) {
     return common_error<E>(4, [&](Communicator& communicator) {
@@ -361,7 +362,7 @@ TEST_F(PairHistogramRanksErrors, end_where_the_calls_differ) {
        [](Call& call) {
          std::swap_ranges(call.problem.points.row(0), call.problem.points.row(1), call.problem.points.row(7));
        }},
-      {"'points=300 x 3 with the hash ",  // the ranks' comparison precedes the check for NaN
+      {"'points=300 x 3 with the hash ",  // ranks compare their arguments before they check for NaN
        [](Call& call) { call.problem.points(7, 1) = std::numeric_limits<double>::quiet_NaN(); }},
       {"'others=2 x 3 with", [](Call& call) { call.problem.others = uniform<double>(2, 3); }},
       {"'weights=300 x 1 with", [](Call& call) { call.problem.weights = make_weights<double>(300, 0); }},
@@ -436,7 +437,7 @@ TEST_F(PairHistogramRanksErrors, what_a_callback_throws_ends_all) {
   EXPECT_EQ(thrown, "rank 2 of 4: a caller's own");
 }
 
-// Even if the other ranks had much left to count.
+// The error must arrive soon even if the other ranks have much left to count.
 template <class E>
 std::string ends_early(const std::function<void(std::stop_source&)>& on_rank_one) {
   std::int64_t done[3] = {};

@@ -1,5 +1,5 @@
-// Tests that a stop request ends a count within half a second, in every phase and every variant. Without polling, each
-// job here would continue for seconds to hours after the request.
+// Tests that a stop request ends a count within half a second, in every phase and every variant. A job that ignored the
+// request would continue for seconds to hours.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -67,7 +67,7 @@ TEST_P(Counting, pairs_of_one_point) {
   });
 }
 
-// A small reach: most of the time goes into sorting columns, cells and trees.
+// The reach is small, so most of the time goes into sorting columns, cells and trees.
 TEST_P(Counting, many_points_that_are_sorted) {
   const Matrix<float> points = random_points(12'000'000);
   PairHistogramJob<float> options;

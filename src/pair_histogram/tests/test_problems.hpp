@@ -1,4 +1,4 @@
-// Points and bins for the tests of this room.
+// Points and bins for the tests of pair-distance histograms.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-"""Follows the advice in error messages about trajectories: cutoffs too long for a changing box, files that end inside a frame,
-and layers whose g would use shells in space. The final counts must equal a brute force. tests/cli/run.py runs this."""
+"""Follows the advice in error messages about trajectories. The messages are about cutoffs too long for a changing box, files that end
+inside a frame, and layers whose g would use shells in space. The final counts must equal a brute force. tests/cli/run.py runs this."""
 
 import itertools
 import json

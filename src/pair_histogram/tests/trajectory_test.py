@@ -1,4 +1,4 @@
-"""Boxes and frames of `gradus pair-histogram`, against sums over images in plain Python. tests/cli/run.py runs this."""
+"""Compares boxes and frames of `gradus pair-histogram` with sums over images in plain Python. tests/cli/run.py runs this."""
 
 import itertools
 import json
@@ -49,7 +49,7 @@ class TrajectoryCase(Case):
         return json.loads(self.succeed("pair-histogram", *arguments, "--json", **options).stdout)
 
     def xyz(self, name, frames):
-        """Writes frames of (comment, points)."""
+        """Writes an XYZ file. `frames` is a list of (comment, points)."""
         text = ""
         for comment, points in frames:
             text += "%d\n%s\n" % (len(points), comment) + "".join("A %r %r %r\n" % tuple(point) for point in points)
@@ -68,7 +68,7 @@ class TrajectoryCase(Case):
 
 
 class CellsOfDcd(TrajectoryCase):
-    MATRIX = [[11.75, 1.5, 1.125], [1.5, 11.25, 0.875], [1.125, 0.875, 12.0]]  # not multiples of an angle
+    MATRIX = [[11.75, 1.5, 1.125], [1.5, 11.25, 0.875], [1.125, 0.875, 12.0]]  # these vectors do not follow from lengths and simple angles
     ROWS = (11.75, 1.5, 11.25, 1.125, 0.875, 12.0)
 
     def test_charmm_writes_a_matrix_from_version_25_on(self):
@@ -92,7 +92,7 @@ class CellsOfDcd(TrajectoryCase):
         both = self.file("b.dcd", dcd(points, (100, 60, 100, 60, 60, 100), 36))
         self.refused(3, "pair-histogram", both, *job, says=["b.dcd", "CHARMM 36", "60, 60 and 60", "angles in degrees", "--box"])
         self.answer(both, *job, "--box", "100,100,100")
-        cosines = self.file("c.dcd", dcd(points, (9, 0.5, 9, 0, 0, 9), 35))  # cpptraj wrote these, and named version 35
+        cosines = self.file("c.dcd", dcd(points, (9, 0.5, 9, 0, 0, 9), 35))  # this is what cpptraj writes, with the version number 35
         self.refused(3, "pair-histogram", cosines, *job, says=["c.dcd", "CHARMM 35", "0, 0 and 0.5", "cosines", "--box"])
         old = self.file("o.dcd", dcd(points, self.ROWS, 24))
         self.refused(3, "pair-histogram", old, *job, says=["o.dcd", "version 24", "shape matrix", "--box"])
@@ -144,7 +144,7 @@ class AtomsByTheirIds(TrajectoryCase):
 
 
 class CutFiles(TrajectoryCase):
-    """Files of three frames that end anywhere in the last one."""
+    """Files of three frames that end anywhere in the last frame."""
 
     NOTE = "the last line has no end: if the file was cut there, so may be its last number"
     FRAMES = {
@@ -170,7 +170,7 @@ class CutFiles(TrajectoryCase):
                 self.assertEqual(result.returncode, 3, (name, length, result.stderr))
                 self.assertIn("the 2 frames before it are whole: --frames :2", result.stderr, (name, length))
                 self.assertEqual(self.answer(path, *self.JOB, "--frames", ":-1")["frames"], 2, (name, length))
-            self.assertIn(accepted, range(1, 5), name)  # the digits of the last number
+            self.assertIn(accepted, range(1, 5), name)  # the cut is between the digits of the last number
 
     def test_where_the_note_belongs(self):
         frame = self.FRAMES["c.xyz"]
@@ -191,15 +191,15 @@ class CutFiles(TrajectoryCase):
         path = self.file("g.gro", frame + cut)
         self.refused(3, "pair-histogram", path, *self.JOB,
                      says=["g.gro:10", "three numbers, but the box of the frame before has nine", "the frame before it is whole: --frames :1"])
-        self.answer(self.file("h.gro", frame + cut + "\n"), *self.JOB)  # a box that has changed
+        self.answer(self.file("h.gro", frame + cut + "\n"), *self.JOB)  # the box of the last frame differs
         self.assertIn(self.NOTE, self.succeed("pair-histogram", self.file("i.gro", cut), *self.JOB).stderr)
 
 
 class Layers(TrajectoryCase):
-    """Points in a plane, as LAMMPS writes runs in two dimensions: z of the box from -0.5 to 0.5."""
+    """Points in a plane, as LAMMPS writes runs in two dimensions. The box's z goes from -0.5 to 0.5."""
 
     def flat(self, bounds="pp pp pp\n0 20\n0 20\n-0.5 0.5", vectors=((20, 0, 0), (0, 20, 0)), name="f.dump", moved=False):
-        """Returns the file and its points; if `moved`, most points are moved by lattice vectors."""
+        """Returns the file and its points. If `moved`, most points in the file are moved by lattice vectors."""
         points = [(x, y, 0.0) for x, y, _ in self.uniform(80, vectors)]
         if moved:
             times = [(number % 3, -(number % 2)) for number in range(80)]
@@ -233,7 +233,7 @@ class Layers(TrajectoryCase):
         path, points = self.flat("xy xz yz pp pp pp\n0 28 8\n0 18 0\n-0.5 0.5 0", vectors)
         self.check_rings(self.answer(path, "--bin-width", 0.5, "--cutoff", 8, "--rdf", "--dimensions", "xy"), points, vectors, 0.5, 360)
         half = self.answer(path, "--bin-width", 0.5, "--dimensions", "xy")
-        self.assertEqual(half["edges"][-1], 9)  # half of the height over the vector along x
+        self.assertEqual(half["edges"][-1], 9)  # half of the height above the vector along x
         away, _ = self.flat("xy xz yz pp pp pp\n0 28 8\n0 18 0\n-0.5 0.5 0", vectors, moved=True)
         self.check_rings(self.answer(away, "--bin-width", 0.5, "--cutoff", 8, "--rdf", "--dimensions", "xy"), points, vectors, 0.5, 360)
         self.refused(2, "pair-histogram", away, "--bin-width", 0.5, "--bins", 2, "--dimensions", "xz",
@@ -274,7 +274,7 @@ class BoxesThatChange(TrajectoryCase):
         self.assertEqual(answer["edges"][-1], min(lengths) / 2)
         self.assertEqual(answer["counts"][:90], right[:90])
         self.assertEqual(self.answer(path, "--bin-width", 0.1, "--frames", "3:7")["edges"][-1], min(lengths[3:7]) / 2)
-        # If the bins are given, or cannot be chosen beforehand, the message has the number for all frames.
+        # If the bins are given, or cannot be chosen in advance, the message has the cutoff that suits all frames.
         fits = "--cutoff %r fits all frames" % (min(lengths) / 2)
         self.refused(2, "pair-histogram", path, "--bin-width", 0.1, "--cutoff", 10, says=["past half", fits])
         self.refused(2, "pair-histogram", path, "--edges", self.file("e.csv", "0\n10.4\n"), says=["reach to 10.4", fits])
@@ -305,7 +305,7 @@ class OpenDirections(TrajectoryCase):
 
     def test_slabs(self):
         vectors = along_axes(10, 10, 0)
-        points = [(x, y, 3 * z - 7) for x, y, z in self.uniform(60, along_axes(10, 10, 10))]  # beyond the lattice's 30
+        points = [(x, y, 3 * z - 7) for x, y, z in self.uniform(60, along_axes(10, 10, 10))]  # some points are beyond the lattice's height of 30
         right = counts_of(points, vectors, 1, 5)
         job = ("--bin-width", 1, "--cutoff", 5)
         dump = "ITEM: NUMBER OF ATOMS\n60\nITEM: BOX BOUNDS pp pp %s\n0 10\n0 10\n-7 23\nITEM: ATOMS x y z\n" + "".join("%r %r %r\n" % one for one in points)
@@ -325,15 +325,15 @@ class OpenDirections(TrajectoryCase):
         # An open direction has no volume.
         self.refused(2, "pair-histogram", files[0], *job, "--rdf", says=["--volume"])
         self.answer(files[0], *job, "--rdf", "--volume", 3000)
-        # In-plane distances of a slab do have an area.
+        # The in-plane distances of a slab do have an area.
         plane = self.answer(files[0], *job, "--rdf", "--dimensions", "xy")
         self.assertEqual(plane["counts"], counts_of([(x, y, 0) for x, y, _ in points], vectors, 1, 5))
-        # Atoms outside the box are moved only along the periodic directions.
+        # Atoms outside the box are moved along the periodic directions only.
         away = self.xyz("away.xyz", [(self.SLAB % 30, [(x + 10 * (number % 5), y - 10, z) for number, (x, y, z) in enumerate(points)])])
         self.assertEqual(self.answer(away, *job)["counts"], right)
 
     def test_slabs_in_every_orientation(self):
-        """Cells with any open vector, for planes along the axes and oblique planes."""
+        """Tests cells with any open vector, for planes along the axes and oblique planes."""
         job = ("--bin-width", 1, "--bins", 4)
         for seed, (a, b) in enumerate(((([12, 0, 0], [5, 11, 0])), ([8, 8, 0], [0, 9, 9]), ([0, 0, 11], [12, 3, 2]))):
             normal = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
