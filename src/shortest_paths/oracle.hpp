@@ -11,7 +11,7 @@ template <class T>
 struct Truth {
   ShortestPathsResult<T> result;   ///< includes predecessors; each floating-point distance is rounded about once
   std::vector<long double> exact;  ///< N x N for floating-point: the distances in a wider type
-  /// N x N for floating-point: for each pair, the sum of the absolute weights on a shortest route
+  /// N x N for floating-point: for each pair, the sum of the absolute weights on a shortest route.
   std::vector<long double> magnitude;
 };
 

@@ -100,7 +100,7 @@ void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias
     std::fill(to + columns, to + marked_columns, unreachable<C>());
     for (std::int64_t column = 0; column < columns; ++column)
       to[column] = graph.is_edge(edges[column]) ? static_cast<C>(edges[column]) : unreachable<C>();
-    // an edge from a vertex to itself does not count
+    // An edge from a vertex to itself does not count.
     if (via >= left && via < left + columns) to[via - left] = unreachable<C>();
   }
 }
@@ -125,7 +125,7 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       for (std::int64_t row = first; row < last; row += marked_rows) {
         const C* to_via[marked_rows];
         for (std::int64_t line = 0; line < marked_rows; ++line) {
-          // if there are too few rows, repeats the last one
+          // If there are too few rows, repeats the last one.
           const std::int64_t source = std::min(row + line, last - 1);
           to_via[line] = distances.row(source) + first_via;
           std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);

@@ -41,7 +41,7 @@ class NameTable {
   }
 
   std::vector<std::string> names_;
-  /// hash table of name numbers; its size is a power of two, and at least half of its slots are free (-1)
+  /// Hash table of name numbers; its size is a power of two, and at least half of its slots are free (-1).
   std::vector<std::int32_t> slots_;
 };
 
@@ -296,7 +296,7 @@ class EdgeListReader final : public EdgeReader {
 
   /// Decides columns, notation and vertices from the first edge.
   void settle(const std::vector<FirstField>& fields) {
-    // R leaves the heading of the row names out
+    // R leaves the heading of the row names out.
     if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");
     if (!names_.empty() && fields.size() != names_.size()) {
       columns_ = names_.size();
@@ -665,7 +665,7 @@ class EdgeListReader final : public EdgeReader {
   std::size_t header_line_ = 0;
   std::size_t columns_ = 0;
   std::vector<Role> roles_;
-  /// the column that marks edges as directed or undirected
+  /// The column that marks edges as directed or undirected.
   std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();
   std::string direction_;
   NumberFormat format_;  ///< notation of weights outside quotes

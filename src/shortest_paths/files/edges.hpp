@@ -144,7 +144,7 @@ class EdgeBlock {
   std::size_t lines = 0;  ///< number of complete lines
   bool real = false;      ///< weights are stored in `reals`
   bool decimals = false;  ///< some weight has decimals or an exponent
-  /// the first line, counted from 1, with an integer that exceeds int64 or that int64 reserves for "no edge"
+  /// The first line, counted from 1, with an integer that exceeds int64 or that int64 reserves for "no edge".
   std::size_t beyond = 0;
   std::int64_t least = 0;  ///< minimum of `wholes` and 0
   std::int64_t greatest = 0;

@@ -35,7 +35,7 @@ struct GraphReadOptions {
   /// UsageError for other formats.
   ColumnList columns = {};
   NumberStyle style = {};  ///< notation of weights in edge lists; throws UsageError for other formats
-  /// the caller uses each edge in both directions, so a comment "undirected" in the file needs no note
+  /// The caller uses each edge in both directions, so a comment "undirected" in the file needs no note.
   bool undirected = false;
   int threads = 1;            ///< number of threads; does not affect the result
   std::stop_token stop = {};  ///< a stop request throws InterruptedError
@@ -48,7 +48,7 @@ struct GraphReadOptions {
 struct GraphFormat {
   std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "matrix_market"
   Format file;
-  /// noun for messages, if files with these extensions have several formats: "lists of edges"
+  /// Noun for messages, if files with these extensions have several formats: "lists of edges".
   std::string_view several = {};
   bool is_list = false;  ///< true if the options for edge lists apply
   /// Reason why GraphReadOptions::columns does not apply, which messages append to "is a NAME file, "; empty if the

@@ -309,7 +309,7 @@ bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, 
   const dim3 blocks(cuda::blocks_for(n, row_threads), cuda::blocks_for(n, rows_of_a_round));
   for (std::int64_t done = 0; done < most_rounds; done += rounds_between_looks) {
     for (int number = 0; number < rounds_between_looks; ++number) {
-      // clears the flag, because only the last round shows if lengths still improve
+      // Clears the flag, because only the last round shows if lengths still improve.
       if (number == rounds_between_looks - 1)
         cuda::check(cudaMemsetAsync(round.changed, 0, sizeof(Word), job.stream()), "cudaMemsetAsync");
       lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), round,
@@ -362,7 +362,7 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   finish_matrix<<<ByColumns(n).blocks, row_threads, 0, job.stream()>>>(solved.data(), n, greatest, distances.data(),
                                                                        distances.row_stride(), first_too_great);
   cuda::check_launch("finish_matrix");
-  // without such a distance, all bits are set, which is -1
+  // Without such a distance, all bits are set, which is -1.
   return static_cast<std::int64_t>(fetch(first_too_great, job));
 }
 

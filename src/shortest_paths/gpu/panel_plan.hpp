@@ -43,7 +43,7 @@ inline PanelPlan panels_of(std::int64_t n, int element_bytes, std::int64_t pivot
                cuda::part_bytes(pivot * plan.chunk, element) +               // previous values of the pivot's rows
                cuda::part_bytes(pivot * plan.slab, element) +                // columns of a slab, transposed
                cuda::part_bytes(plan.slab * side, element) +                 // rows of the slab
-               // two slabs in the host's form, which are being transferred
+               // Two slabs in the host's form, which are being transferred.
                2 * cuda::part_bytes(plan.slab * n, element);
   return plan;
 }

@@ -311,7 +311,7 @@ class Panels {
   std::int64_t rows_done_ = 0;
   int copy_blocks_ = 0;
   Closing in_two_streams_;
-  /// last member, hence destroyed first: its destructor waits for work that still uses the memory
+  /// Last member, hence destroyed first: its destructor waits for work that still uses the memory.
   cuda::Stream compute_;
 };
 

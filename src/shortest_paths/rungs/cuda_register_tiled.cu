@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int
 // are already final and are not written.
 template <class T>
 __global__ void __launch_bounds__(rest_threads) relax_rest(Grid<T> grid, std::int64_t step) {
-  // indexed by intermediate vertex first, so that a thread's rows are contiguous
+  // Indexed by intermediate vertex first, so that a thread's rows are contiguous.
   __shared__ T to_via[side][block_side + own];
   __shared__ T onward[side][block_side];
   const std::int64_t top = std::int64_t{blockIdx.y} * block_side;
