@@ -181,7 +181,7 @@ constexpr std::string_view reading_stopped = "stopped while checking that a resu
 std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
 
 std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_token& stop) {
-  // So small that a stop request takes effect soon, even on a slow disk.
+  // Small, so that a stop request takes effect soon even on a slow disk.
   constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;
   std::uint32_t checksum = 0;
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes_between_looks, bytes.size()))) {

@@ -1,7 +1,6 @@
 """Patterns in all spellings that files use, some of them damaged. The test follows each remedy in an error message
 literally, up to three times. It must get the correct cells at the correct places in the end. Run by
-tests/cli/run.py.
-"""
+tests/cli/run.py."""
 
 import gzip
 import random

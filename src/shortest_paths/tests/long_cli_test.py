@@ -1,6 +1,5 @@
 """Tests a whole road map on the command line, which takes minutes and gigabytes of memory and disk. Started by
-tests/cli/run.py.
-"""
+tests/cli/run.py."""
 
 import csv
 import heapq
@@ -16,8 +15,7 @@ N = ROWS * COLUMNS
 
 def read_roads(path):
     """Reads an edge list with a header and returns, for each vertex, the (end, length) pairs of its edges.
-    Vertices count from 0.
-    """
+    Vertices count from 0."""
     roads = [[] for _ in range(N)]
     with open(path, newline="") as file:
         for road in csv.DictReader(file):

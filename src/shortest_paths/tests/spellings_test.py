@@ -1,6 +1,5 @@
 """Graphs in odd but real spellings. A simulated user follows the advice of each message literally. The user must
-get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py.
-"""
+get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py."""
 
 import gzip
 import itertools
@@ -29,8 +28,7 @@ HEADINGS = [
 
 def advice_in(message):
     """Returns the options that a message recommends, with their values, in order. A value in capitals is a
-    placeholder that the message cannot fill in.
-    """
+    placeholder that the message cannot fill in."""
     found = []
     for option, value in re.findall(r"(--[a-z]+)((?: [^\s;:]+)?)", message):
         value = value.strip().rstrip(",.:)")
