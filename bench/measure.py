@@ -3,10 +3,10 @@
 usage: measure.py cpu|gpu --gradus build/gradus [--only WORD,...] [--into FOLDER] [--scale X] [--draft]
        measure.py --state                        print each result and whether it is current, stale or missing
 
-A measurement is a row of MEASUREMENTS. Its raw file in docs/results records the facts of the run: machine,
-command, a commit without local changes, and the digest of the problem's code (docs/figures.py). Documents show
-a result as long as this digest equals the digest of the present code. --scale and --draft are for testing a new
-row: docs/results never keeps their results.
+A measurement is a row of MEASUREMENTS. Its raw file in docs/results records the facts of the run: machine, command, a
+commit without local changes, and the digest of the problem's code (docs/figures.py). Documents show a result as long as
+this digest equals the digest of the present code. --scale and --draft are for testing a new row: docs/results never
+keeps their results, and copies of them there count as stale. A result whose run failed is kept as NAME.failed.json.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "bench" / "baselines")]
 
 from common import write_whole  # noqa: E402
-from figures import RESULTS, digest, is_clean, state  # noqa: E402
+from figures import RESULTS, digest, digest_at, is_clean, state  # noqa: E402
 
 BENCH = "gradus bench"
 OTHERS = "baselines.py"
@@ -94,18 +94,29 @@ def command_of(options, problem, program, arguments, target):
 def measure(options, row):
     """Runs one measurement and completes its facts. Returns a description of the fault, or None."""
     name, problem, machine, program, arguments = row
-    target = options.into / f"{name}.json"
+    # The file gets its final name once the result is known to be good. Until then, an earlier result remains.
+    target = options.into / f"{name}.failed.json"
+    target.unlink(missing_ok=True)
     hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # makes the default call run on the CPU, too
     ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, env={**os.environ, **hidden},
                            capture_output=True, text=True, check=False)
     if not target.is_file():
         return f"status {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-600:]}"
     result = json.loads(target.read_text(encoding="utf-8"))
-    result["facts"]["code"] = digest(ROOT, problem)
+    commit = result["facts"].get("commit", "")
+    # The digest of the commit that was measured, not of the files now: they may have changed since the build.
+    try:
+        code = digest_at(ROOT, commit, problem) if is_clean(commit) else digest(ROOT, problem)
+    except subprocess.CalledProcessError:
+        return f"this repository has no commit '{commit}', which it names; see {target.name}"
+    result["facts"] |= {"code": code, **({"draft": True} if options.draft or options.scale != 1 else {})}
     write_whole(target, result)
-    if not options.draft and not is_clean(result["facts"]["commit"]):
-        return f"it names the commit '{result['facts']['commit']}', which is not a clean one"
-    return "" if ended.returncode == 0 else f"status {ended.returncode}: the results disagree"
+    if ended.returncode != 0:
+        return f"status {ended.returncode}: the results disagree; see {target.name}"
+    if not options.draft and not is_clean(commit):
+        return f"it names the commit '{commit}', which is not a clean one; see {target.name}"
+    target.replace(options.into / f"{name}.json")
+    return ""
 
 
 def print_state():

@@ -7,15 +7,19 @@ measures the results.
 
 import functools
 import hashlib
+import io
 import json
 import math
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
+import tarfile
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
-from prose import CPP, CPP_TOKEN, code  # noqa: E402
+from prose import CPP, code_of_cpp  # noqa: E402
 
 RESULTS = "docs/results"
 CLEAN = re.compile(r"[0-9a-f]{7,40}$")
@@ -24,9 +28,14 @@ PROBLEMS = [("kmeans", "k-means"), ("pair_histogram", "pair-distance histogram")
             ("matmul", "matrix multiplication"), ("life", "Game of Life"), ("locks", "locks"), ("sets", "concurrent sets")]
 
 
+def without_text(literal):
+    """Empties a literal of several words. A single word may be an included file, a target of the compiler or a name."""
+    return '""' if literal.endswith('"') and re.search(r'\w[.,:;!?)]* (\w|"$)|^" \w', literal) else literal
+
+
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
-    """Returns the digest of a problem's code without tests, comments, spacing and texts, so that rewording keeps it."""
+    """Returns the digest of a problem's code without tests, comments, line breaks and texts, so that rewording keeps it."""
     room = pathlib.Path(root) / "src" / problem
     names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
     names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
@@ -34,11 +43,18 @@ def digest(root, problem):
     for path in sorted(set(names)):
         if path.suffix not in CPP or {"tests", "files"} & set(path.relative_to(root).parts) or path.stem.endswith("_test"):
             continue
-        words = code(path, path.read_text(encoding="utf-8"))
-        if "asm" not in words:
-            words = CPP_TOKEN.sub(lambda match: '""' if match["string"] or match["raw"] else match[0], words)
+        text = path.read_text(encoding="utf-8")
+        words = code_of_cpp(text) if re.search("asm|_Pragma", text) else re.sub(r'""( "")+', '""', code_of_cpp(text, without_text))
         total.update(f"{path.relative_to(root)}\n{words}\n".encode())
     return total.hexdigest()[:16]
+
+
+def digest_at(root, commit, problem):
+    """Returns the digest of a problem's code at a commit."""
+    packed = subprocess.run(["git", "archive", commit, "src", "include"], cwd=root, check=True, capture_output=True).stdout
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder)
+        return digest(folder, problem)
 
 
 def is_clean(commit):
@@ -56,8 +72,12 @@ def state(root, name, problem):
     if result is None:
         return "missing"
     facts = result["facts"]
-    if not is_clean(facts["commit"]):
-        return f"stale: commit {facts['commit']}"
+    if not is_clean(facts.get("commit", "")):
+        return f"stale: commit {facts.get('commit', 'unknown')}"
+    if facts.get("draft"):
+        return "stale: a draft"
+    if not result.get("right", True):
+        return "stale: its results are incorrect"
     return "current" if facts.get("code") == digest(root, problem) else "stale: the code has changed since"
 
 
@@ -113,19 +133,21 @@ def compared_locks(lines):
     for line in lines:
         times = {lock["lock"]: 1e-9 * statistics.median(sample["ns"] for sample in lock["samples"]) for lock in line["locks"]}
         own = {lock["lock"] for lock in line["locks"] if lock["library"] == "gradus"}
+        if not own or len(own) == len(times):
+            continue
         variant = min(own, key=times.get)
         yield Comparison(f"{line['name']}, {line['threads']} threads, {line['critical']}/{line['outside']}", variant, times[variant],
                          {name: value for name, value in times.items() if name not in own})
 
 
 def compared_variants(groups):
-    """Yields the comparisons of a ladder that includes other libraries, such as cuBLAS next to our GPU products."""
+    """Yields our exact products on a GPU against cuBLAS: in a ladder, other libraries are rows, and the default variants
+    give the oracle's bits."""
     for group in groups:
-        times = {row["variant"]: sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")) for row in group["rows"]
-                 if "phases" in row}
-        others = {name: value for name, value in times.items() if name.startswith(("cublas", "openblas"))}
-        ours = {name: value for name, value in times.items() if name not in others and name != "cuda_panels"}
-        exact = {name: value for name, value in ours.items() if not name.startswith("cuda_tensor_fast")}
+        times = {row["variant"]: (sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")), row["contract"])
+                 for row in group["rows"] if "phases" in row}
+        others = {name: seconds for name, (seconds, _) in times.items() if name.startswith(("cublas", "openblas"))}
+        exact = {name: seconds for name, (seconds, contract) in times.items() if contract == "same bits" and name != "cuda_panels"}
         if exact and others:
             variant = min(exact, key=exact.get)
             yield Comparison(f"{group['m']} x {group['n']} x {group['k']} {group['dtype']}", variant, exact[variant], others)
@@ -157,9 +179,17 @@ def mean_ratio(found):
     return math.exp(statistics.fmean(math.log(one.ratio) for one in found))
 
 
+def digits(value):
+    """Formats with three significant digits and no exponent."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(rounded)))}f}"
+
+
 def times(value):
-    """Formats a ratio with at most three digits: 12×, 1.05×, 0.93×."""
-    return f"{value:.0f}×" if value >= 10 else f"{value:.1f}×" if value >= 2 else f"{value:.2f}×"
+    """Formats a ratio: 12×, 2.5×, 1.05×, 0.93×, 0.0042×. A loss never rounds to 1."""
+    if 0.995 <= value < 1 or value < 0.1:
+        return f"{digits(min(value, 0.999))}×"
+    return f"{value:.0f}×" if value >= 9.95 else f"{value:.1f}×" if value >= 1.995 else f"{value:.2f}×"
 
 
 LIBRARIES = {"ck ": "ConcurrencyKit", "tbb::": "oneTBB", "nsync": "nsync", "libcds": "libcds", "xenium": "xenium", "bgolly": "Golly",
@@ -193,9 +223,9 @@ def variant_text(name):
 
 def seconds_text(seconds):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
+        if float(f"{seconds:.3g}") >= size:
+            return f"{float(digits(seconds / size)):g} {unit}"
+    return f"{float(digits(seconds / 1e-9)):g} ns"
 
 
 def summary(root):

@@ -79,16 +79,14 @@ COLUMNS = {
 
 def time_text(seconds):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{number_text(seconds / size)} {unit}"
-    return f"{number_text(seconds / 1e-9)} ns"
+        if float(f"{seconds:.3g}") >= size:
+            return f"{figures.digits(seconds / size)} {unit}"
+    return f"{figures.digits(seconds / 1e-9)} ns"
 
 
 def number_text(value):
-    """Formats with three significant digits and no exponent."""
-    whole = f"{float(f'{value:.3g}'):.10f}"
-    digits = 3 - len(str(int(float(f"{value:.3g}")))) if value >= 1 else 2
-    return f"{float(whole):.{max(digits, 0)}f}"
+    """Formats a gain with three significant digits, below 1 with two decimals unless it would be 0.00."""
+    return f"{value:.2f}" if 0.1 <= value < 0.995 else figures.digits(value)
 
 
 def field(values, path):

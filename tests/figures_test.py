@@ -10,12 +10,14 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "bench"), str(ROOT / "tests")]
 import figures  # noqa: E402
 import measure  # noqa: E402
 import prose  # noqa: E402
+import tables  # noqa: E402
 
 # A figure of speed in prose: 12 ms, 3.4×, 1.5 times as fast.
 FIGURE = re.compile(r"\d[\d,.]*\s?(×|ms\b|µs\b|ns\b|s\b|GB/s|GFLOP|TFLOP|times (as|faster|the))")
@@ -41,8 +43,9 @@ class State(unittest.TestCase):
         return figures.digest(self.root, "toy")
 
     def test_the_digest_is_of_code_alone(self):
+        self.source.write_text('int a = 1;  // one\nauto text = "one message";\n')
         first = self.digest()
-        self.source.write_text('int a = 1;\n\n/* more */ auto text = "two";\n')
+        self.source.write_text('int a = 1;\n\n/* more */ auto text = "another "\n  "message here";\n')
         for name in ("src/toy/README.md", "src/toy/tests/a.cpp", "src/toy/toy_test.cpp", "src/toy/files/a.cpp", "src/other/a.cpp"):
             (self.root / name).write_text("int b;\n")
         self.assertEqual(self.digest(), first)
@@ -61,13 +64,95 @@ class State(unittest.TestCase):
         self.assertEqual(figures.state(self.root, "a", "toy"), "missing")
         path.write_text(json.dumps(raw(code=self.digest())))
         self.assertEqual(figures.state(self.root, "a", "toy"), "current")
-        for result in (raw(code="other"), raw(), raw("0123456789ab-dirty", code=self.digest()), raw("unknown", code=self.digest())):
+        for result in (raw(code="other"), raw(), raw("0123456789ab-dirty", code=self.digest()), raw("unknown", code=self.digest()),
+                       raw(code=self.digest(), draft=True), {"right": False, **raw(code=self.digest())},
+                       {"facts": {"code": self.digest()}}):
             path.write_text(json.dumps(result))
             self.assertIn("stale", figures.state(self.root, "a", "toy"))
             self.assertIsNone(figures.current(self.root, "a", "toy"))
 
 
+    def test_what_is_code_and_what_is_not(self):
+        def digest(text):
+            self.source.write_text(text)
+            return self.digest()
+        for before, after in (
+                ("a = 1'000;  // it's one\nint b;", "a = 1'000;  // two\nint b;"), ("f();  // a \\\nint b = 1;\nint c;", "f();\nint c;"),
+                ('f("one text");', 'f("another text");'), ("#if A  // one\nint b;\n#endif", "#if A\n\nint b;\n#endif"),
+                ("int a;  // 'one\nint b;", "int a;  // \"two\nint b;")):
+            self.assertEqual(digest(before), digest(after), before)
+        for before, after in (
+                ("a = 1'000; b = 1;", "a = 1'000; b = 2;"), ("x = '\"'; y = 1; z = '\"';", "x = '\"'; y = 2; z = '\"';"),
+                ("f();  // a \\\nint b = 1;", "f();  // a\nint b = 1;"), ('#include "a.hpp"', '#include "b.hpp"'),
+                ('#pragma GCC target("avx2")', '#pragma GCC target("avx512f")'), ('_Pragma("omp parallel for")', '_Pragma("omp for simd")'),
+                ("#define A 1\nint b;", "#define A 1 int b;"), ('if (name == "openmp") f();', 'if (name == "cuda") f();'),
+                ("c = '  ';", "c = ' ';"), ('f("a  b");', 'f("a b");'), ('auto s = R"(//)"; a = 1;', 'auto s = R"(//)"; a = 2;'),
+                ('auto s = R"x()")x"; a = 1;', 'auto s = R"x()")x"; a = 2;'), ('f(R"( " )"); a = 1; g(" ");', 'f(R"( " )"); a = 2; g(" ");'),
+                ("#if 0\ndon't\n#endif\nint a = 1; char c = 'x';", "#if 0\ndon't\n#endif\nint a = 2; char c = 'x';"),
+                ("#if 0\nint a;\n#endif", "#if 1\nint a;\n#endif"), ('s = "\\\n// x"; a = 1;', 's = "\\\n// x"; a = 2;')):
+            self.assertNotEqual(digest(before), digest(after), before)
+
+
+class Measuring(unittest.TestCase):
+    """A program that writes a result, on a repository whose code has changed since the commit that the result names."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "src/toy").mkdir(parents=True)
+        (self.root / "include").mkdir()
+        (self.root / "include/a.hpp").write_text("int a;\n")
+        (self.root / "src/toy/toy.cpp").write_text("int a = 1;\n")
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a"]):
+            subprocess.run([*git, *command], cwd=self.root, check=True)
+        self.commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
+        figures.digest.cache_clear()
+        self.measured = figures.digest(self.root, "toy")
+        figures.digest.cache_clear()
+        (self.root / "src/toy/toy.cpp").write_text("int a = 2;\n")
+        self.options = types.SimpleNamespace(into=self.root, draft=False, scale=1)
+
+    def measure(self, result, status=0):
+        text = f"import json, sys; result = {result!r}\nif result: json.dump(result, open(sys.argv[1], 'w'))\nsys.exit({status})"
+        with unittest.mock.patch.multiple(measure, ROOT=self.root, command_of=lambda *given: [sys.executable, "-c", text, str(given[-1])]):
+            return measure.measure(self.options, ("a", "toy", "cpu", "program", ""))
+
+    def kept(self, name="a.json"):
+        path = self.root / name
+        return json.loads(path.read_text()) if path.is_file() else None
+
+    def test_the_digest_is_of_the_measured_commit(self):
+        self.assertEqual(self.measure(raw(self.commit)), "")
+        self.assertEqual(self.kept()["facts"]["code"], self.measured)
+        self.assertNotEqual(figures.digest(self.root, "toy"), self.measured)
+
+    def test_a_failed_run_leaves_the_result_before(self):
+        self.measure(raw(self.commit))
+        before = self.kept()
+        for result, status in ((None, 1), (raw(self.commit, new=1), 3), (raw(self.commit + "-dirty"), 0), (raw("0123456789ab"), 0)):
+            self.assertNotEqual(self.measure(result, status), "")
+            self.assertEqual(self.kept(), before)
+            self.assertEqual(self.kept("a.failed.json") is None, result is None)
+
+    def test_a_draft_is_marked(self):
+        self.options.scale = 0.1
+        self.measure(raw(self.commit))
+        self.assertTrue(self.kept()["facts"]["draft"])
+
+
 class Comparisons(unittest.TestCase):
+    def test_numbers_keep_their_size(self):
+        for value, text in ((123.4, "123×"), (9.96, "10×"), (1.996, "2.0×"), (1.05, "1.05×"), (1, "1.00×"), (0.9996, "0.999×"),
+                            (0.996, "0.996×"), (0.93, "0.93×"), (0.0042, "0.00420×")):
+            self.assertEqual(figures.times(value), text)
+        for value, text in ((1234.5, "1230 s"), (0.9999, "1.00 s"), (0.99951, "1.00 s"), (0.5, "500 ms"), (9.996e-4, "1.00 ms"),
+                            (2.5e-6, "2.50 µs"), (4e-10, "0.400 ns")):
+            number, unit = text.split()
+            self.assertEqual((figures.seconds_text(value), tables.time_text(value)), (f"{float(number):g} {unit}", text))
+        self.assertEqual([tables.number_text(value) for value in (0.0042, 0.5, 0.999, 2, 1234)], ["0.00420", "0.50", "0.999", "2.00", "1230"])
+
     def test_the_fastest_other_library_counts(self):
         line = {"name": "job", "gradus_variant": "v", "samples": {"Gradus": [2.0, 1.0, 3.0], "A": {"seconds": [8.0]}, "B": [4.0]}}
         found, = figures.compared_samples([line, {"name": "ours alone", "samples": {"Gradus": [1.0], "sequential": [2.0]}}])
@@ -79,6 +164,12 @@ class Comparisons(unittest.TestCase):
         found, = figures.compared_rows([{"name": "job", "rows": rows}])
         self.assertEqual((found.ours, found.other, found.ratio), ("fast_set", "libcds Set", 0.5))
         self.assertEqual(figures.against([found, found]), "0.50× (0.50× to 0.50×) libcds")
+
+    def test_a_variant_within_a_tolerance_does_not_count(self):
+        rows = [{"variant": name, "contract": contract, "phases": {"multiply": seconds, "read": 9.0}} for name, contract, seconds in
+                (("cuda_pipelined", "same bits", 2.0), ("cuda_tensor_split", "tolerance", 0.5), ("cublas", "tolerance", 1.0))]
+        found, = figures.compared_variants([{"m": 8, "n": 8, "k": 8, "dtype": "f32", "rows": [*rows, {"variant": "cublas_emulated"}]}])
+        self.assertEqual((found.ours, found.other, found.ratio), ("cuda_pipelined", "cublas", 0.5))
 
     def test_shapes_are_one_job(self):
         shapes = [{"samples": {"Gradus": [1.0], "NumPy": [2.0]}}, {"samples": {"Gradus": [1.0], "NumPy": [8.0]}}]

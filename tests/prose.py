@@ -11,9 +11,13 @@ import tokenize
 
 CPP = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".txt", ".toml"}
-# Comments, strings, characters and raw strings of C++; whatever else is code.
-CPP_TOKEN = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|R"(?P<delimiter>[^()\s]*)\((?P<raw>.*?)\)(?P=delimiter)"'
-                       r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
+# Comments (a backslash at the end of a line continues one), raw strings, strings, numbers (whose ' separates digits) and
+# characters of C++; whatever else is code.
+CPP_TOKEN = re.compile(r'(?P<comment>//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)'
+                       r'|(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\s\\"]*)\((?P<raw>.*?)\)(?P=delimiter)"'
+                       r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|(?P<number>(?<!\w)\.?\d(?:\'\w|[eEpP][+-]|[\w.])*)|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
+# A string, a comment or another character of a line of a script.
+HASH_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<!\w)\'[^\']*\'|(?<!\S)#+(?!!)(?P<comment>.*)|.')
 MARKER = re.compile(r"^\s*(///?<?!?|/\*+|\*/?|#+!?)[ \t]?", re.MULTILINE)
 NOT_PROSE = re.compile(r"^\s*(namespace\b.*|clang-format (on|off)|NOLINT.*|-+|IWYU.*)$")
 
@@ -28,8 +32,13 @@ class Passage:
         return self.line + self.text.count("\n", 0, position)
 
 
+def without_escapes(words):
+    """Blanks escapes such as \\n, whose letter would otherwise join the word after them."""
+    return re.sub(r"\\[abfnrtv]", "  ", words)
+
+
 def of_cpp(text):
-    found, last_end, last = [], -1, None
+    found, last_end, last, message_end = [], -1, None, -1
     for match in CPP_TOKEN.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         if match["comment"]:
@@ -45,23 +54,37 @@ def of_cpp(text):
                 found.append(last)
             last_end = match.end()
         elif match["string"] or match["raw"]:
-            found.append(Passage("message", line, match["string"] or match["raw"]))
+            words = without_escapes(match["string"] or match["raw"])
+            if found and found[-1].kind == "message" and message_end >= 0 and not text[message_end:match.start()].strip():
+                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words  # a literal in two parts
+            else:
+                found.append(Passage("message", line, words))
+            message_end = match.end()
     return found
 
 
 def of_python(text):
     found = []
-    at_start = True
+    at_start, before = True, None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         line = token.start[0]
         if token.type == tokenize.COMMENT:
-            if found and found[-1].kind == "comment" and found[-1].line_at(len(found[-1].text)) == line - 1:
+            whole_line = not token.line[:token.start[1]].strip()
+            if whole_line and found and found[-1].kind == "comment" and found[-1].line_at(len(found[-1].text)) == line - 1:
                 found[-1].text += "\n" + MARKER.sub("", token.string)
             else:
                 found.append(Passage("comment", line, MARKER.sub("", token.string)))
         elif token.type == tokenize.STRING:
             words = re.sub(r'^\w*("""|\'\'\'|"|\')|("""|\'\'\'|"|\')$', "", token.string)
-            found.append(Passage("comment" if at_start else "message", line, words))
+            if "f" in re.match(r"\w*", token.string)[0].lower():
+                words = re.sub(r"\{[^{}]*\}", lambda match: re.sub(r"[^\n]", "_", match[0]), words)
+            words = without_escapes(words)
+            if before == tokenize.STRING and found[-1].kind == "message":
+                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words  # a literal in two parts
+            else:
+                found.append(Passage("comment" if at_start else "message", line, words))
+        if token.type != tokenize.NL:
+            before = token.type
         if token.type not in (tokenize.COMMENT, tokenize.NL):
             at_start = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
     return found
@@ -71,13 +94,14 @@ def of_hashes(text):
     """Comments of a script, lines that follow one another joined."""
     found = []
     for number, line in enumerate(text.split("\n"), 1):
-        match = re.search(r"(^|\s)#(?!!)\s?(.*)$", line)
+        match = next((match for match in HASH_TOKEN.finditer(line) if match["comment"] is not None), None)
         if not match:
             continue
-        if found and found[-1].line_at(len(found[-1].text)) == number - 1:
-            found[-1].text += "\n" + match[2]
+        words = match["comment"].removeprefix(" ")
+        if not line[:match.start()].strip() and found and found[-1].line_at(len(found[-1].text)) == number - 1:
+            found[-1].text += "\n" + words
         else:
-            found.append(Passage("comment", number, match[2]))
+            found.append(Passage("comment", number, words))
     return found
 
 
@@ -86,9 +110,10 @@ def of_markdown(text):
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     text = re.sub(r"^( *)(```|~~~).*?^ *\2", blank, text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"(<!-- benchmarks -->).*?(?=<!-- end of benchmarks -->)", blank, text, flags=re.DOTALL)
     text = re.sub(r"<!-- (\w+( \w+)?) of .*?-->\n\n(\|[^\n]*\n)*", blank, text, flags=re.DOTALL)
-    text = re.sub(r"<!-- benchmarks -->.*?<!-- end of benchmarks -->", blank, text, flags=re.DOTALL)
-    text = re.sub(r"`[^`\n]*`|\]\([^)\n]*\)|<[^>\n]*>", blank, text)
+    text = re.sub(r"(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)\1(?!`)|https?://\S+|\]\([^)\n]*\)|</?[a-zA-Z!][^>\n]*>", blank, text, flags=re.DOTALL)
+    text = re.sub(r"^[ \t]*>", " ", text, flags=re.MULTILINE)
     found = []
     for match in re.finditer(r"(?:^(?!\s*$).+\n?)+", text, re.MULTILINE):
         found.append(Passage("paragraph", text.count("\n", 0, match.start()) + 1, match[0]))
@@ -108,20 +133,43 @@ def passages(path):
     return []
 
 
+def code_of_cpp(text, literal=lambda words: words):
+    """The code of C++. Directives keep their lines, and literals their spacing, or become what `literal` returns."""
+    kept = []
+
+    def replace(match):
+        if match["comment"]:
+            return " "
+        if match["number"]:
+            return match[0]
+        kept.append(literal(match[0]))
+        return f"\0{len(kept) - 1}\0"
+    lines, joined = [], False
+    for line in re.sub(r"\\[ \t]*\n", "", CPP_TOKEN.sub(replace, text)).split("\n"):
+        line, directive = " ".join(line.split()), line.lstrip().startswith("#")
+        if joined and line and not directive:
+            lines[-1] += " " + line
+        elif line:
+            lines.append(line)
+        joined = not directive if line else joined
+    return re.sub("\0(\\d+)\0", lambda match: kept[int(match[1])], "\n".join(lines))
+
+
 def code(path, text):
     """The text without comments, docstrings and spacing: equal for two versions that differ in those alone."""
     if path.suffix in CPP:
-        words = CPP_TOKEN.sub(lambda match: " " if match["comment"] else match[0], text)
-        return re.sub(r"\s+", " ", words)
+        return code_of_cpp(text)
     if path.suffix in {".py", ".pyi"}:
         tokens, at_start = [], True
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type not in (tokenize.COMMENT, tokenize.NL) and not (token.type == tokenize.STRING and at_start):
+        all_tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in (tokenize.COMMENT, tokenize.NL)]
+        for token, after in zip(all_tokens, [*all_tokens[1:], None]):
+            is_docstring = token.type == tokenize.STRING and at_start and after and after.type == tokenize.NEWLINE
+            if not is_docstring:
                 tokens.append(token.string if token.type not in (tokenize.INDENT, tokenize.DEDENT) else str(token.type))
-            if token.type not in (tokenize.COMMENT, tokenize.NL):
-                at_start = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+            at_start = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
         return "\n".join(tokens)
-    return "\n".join(line for line in (re.sub(r"(^|\s)#(?!!).*", "", line).rstrip() for line in text.split("\n")) if line)
+    lines = (HASH_TOKEN.sub(lambda match: match[0] if match["comment"] is None else "", line).rstrip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
 
 
 if __name__ == "__main__":

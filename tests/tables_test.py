@@ -181,8 +181,8 @@ class Written(unittest.TestCase):
         self.assertNotIn(document, tables.out_of_date(self.root, self.rows(self.ROWS)))
 
     def test_numbers_have_three_digits(self):
-        for seconds, text in ((1.25, "1.25 s"), (12.34, "12.3 s"), (1234, "1230 s"), (0.9999, "1000 ms"),
-                              (2.5e-5, "25.0 µs"), (4.06e-9, "4.06 ns"), (4e-10, "0.40 ns")):
+        for seconds, text in ((1.25, "1.25 s"), (12.34, "12.3 s"), (1234, "1230 s"), (0.9999, "1.00 s"),
+                              (2.5e-5, "25.0 µs"), (4.06e-9, "4.06 ns"), (4e-10, "0.400 ns")):
             self.assertEqual(tables.time_text(seconds), text)
 
 

@@ -14,10 +14,10 @@ import sys
 import tempfile
 import unittest
 
-from prose import passages
+from prose import code, passages
 
 # Words to replace, and what to write.
-GLOSSARY = [(re.compile(words, re.IGNORECASE), write) for words, write in [
+GLOSSARY = [(re.compile(words.replace(" ", r"\s+"), re.IGNORECASE), write) for words, write in [
     (r"\b(lies?|lay|lying)\b", "is in, resides in, is at"),
     (r"\b(looks?|looked|looking) (at|into)\b", "reads, scans, examines, polls"),
     (r"\b(looks?|looked|looking) for\b", "searches"),
@@ -61,14 +61,13 @@ def places(path, name):
             yield passage.line_at(match.start(1)), match[1], "begin with a verb or the noun"
         if passage.kind == "message" and not re.search(r"\w \w", passage.text):
             continue
-        text = passage.text.replace("\n", " ")
         for words, write in GLOSSARY:
-            for match in words.finditer(text):
-                yield passage.line_at(match.start()), match[0], write
+            for match in words.finditer(passage.text):
+                yield passage.line_at(match.start()), " ".join(match[0].split()), write
 
 
 def files(root):
-    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=False).stdout.split("\0")
     if listed == [""]:
         listed = [str(path.relative_to(root)) for path in sorted(root.rglob("*")) if path.is_file() and "build" not in path.parts[0]]
     for name in listed:
@@ -88,7 +87,8 @@ def area(name):
 def changed_lines(root, base):
     """{file: lines that differ from the revision}."""
     lines, name = collections.defaultdict(set), ""
-    for line in subprocess.run(["git", "diff", "--unified=0", "--no-renames", base], cwd=root, capture_output=True, text=True,
+    for line in subprocess.run(["git", "-c", "core.quotePath=false", "diff", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff",
+                                "--src-prefix=a/", "--dst-prefix=b/", base], cwd=root, capture_output=True, text=True,
                                check=True).stdout.split("\n"):
         if line.startswith("+++ b/"):
             name = line[6:]
@@ -116,6 +116,29 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.found("a.py", '"""Of it."""\nx = "a whole number"  # lies\n'), [(1, "Of"), (2, "whole number"), (2, "lies")])
         self.assertEqual(self.found("a.md", "a\n\nlies `lies`\n```\nlies\n```\nwhole\nnumber\n"), [(3, "lies"), (7, "whole number")])
         self.assertEqual(self.found("a.cmake", "# What\nset(lies)  # lies\n"), [(1, "What"), (2, "lies")])
+
+    def test_words_across_lines_and_parts_are_found(self):
+        whole = [(1, "whole number")]
+        for name, text in (("a.py", '"""A whole\n    number"""\n'), ("a.hpp", "/// a whole\n///   number\n"), ("a.md", "- a whole\n  number\n"),
+                           ("a.md", "> a whole\n> number\n"), ("a.hpp", 'f("a whole "\n  "number");'), ("a.py", 'f("a whole "\n  "number")\n')):
+            self.assertEqual(self.found(name, text), whole, text)
+        self.assertEqual(self.found("a.cpp", "a = 1'000 + f(\"it lies\") + 2'000;"), [(1, "lies")])
+        self.assertEqual(self.found("a.cpp", 'f("it is\\nlies");'), [(1, "lies")])
+        self.assertEqual(self.found("a.py", 'f("it is\\nlies")\n'), [(1, "lies")])
+        self.assertEqual(self.found("a.py", "a = 1  # one\nb = 2  # What it is\n"), [(2, "What")])
+        self.assertEqual(self.found("a.sh", "a=1  # one\nb=2  # What it is\n"), [(2, "What")])
+
+    def test_code_is_not_read(self):
+        for name, text in (("a.sh", 'x="a # lies"\n'), ("a.sh", "sed 's/ # lies//'\n"), ("a.md", "x `lies\nlies` y ``lies ` lies`` https://a/lies\n"),
+                           ("a.py", 'f(f"a {lies} b c")\n')):
+            self.assertEqual(self.found(name, text), [], text)
+        self.assertEqual(self.found("a.md", "1 < 2 lies 3 > 2\n"), [(1, "lies")])
+
+    def test_comments_are_not_code(self):
+        for name, before, after in (("a.py", '"""A."""\nf()  # one\n', '"""B."""\n\nf()\n'), ("a.sh", "x=1  # one\n", "x=1\n")):
+            self.assertEqual(code(pathlib.Path(name), before), code(pathlib.Path(name), after))
+        for name, before, after in (("a.py", '"a".f()\n', '"b".f()\n'), ("a.sh", 'x="a # b"; y=1\n', 'x="a # b"; y=2\n')):
+            self.assertNotEqual(code(pathlib.Path(name), before), code(pathlib.Path(name), after))
 
     def test_other_words_pass(self):
         self.assertEqual(self.found("a.hpp", "/// Returns what is left. Multiprocessors relied on it.\nint x;\n"), [])

@@ -415,6 +415,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._validate_params()
         return self._fit(X, y, sample_weight)
 
+    def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
+        warnings.warn(text, category, stacklevel=stacklevel + 1)
+
     def _is_listened_to(self) -> bool:
         return hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
 
@@ -427,8 +430,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         _enough_samples(read.shape[0], self.n_clusters)
         self._choose_n_init()
         if self.algorithm == "elkan" and self.n_clusters == 1:
-            warnings.warn(
-                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.", RuntimeWarning
+            self._warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.", RuntimeWarning, 1
             )
         weights = _weights(sample_weight, read)
         init = self.init
@@ -454,7 +457,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
         if not result.counts.all():
             used = np.count_nonzero(result.counts)
-            warnings.warn(
+            self._warn(
                 f"Number of distinct clusters ({used}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
                 "to duplicate points in X.",
                 ConvergenceWarning,
@@ -548,7 +551,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if self.n_init == "auto":
             self._n_init = 1 if given or (isinstance(self.init, str) and self.init == "k-means++") else 10
         if given and self._n_init != 1:
-            warnings.warn(
+            self._warn(
                 f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead "
                 f"of n_init={self._n_init}.",
                 RuntimeWarning,

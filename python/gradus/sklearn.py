@@ -22,15 +22,18 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
+import inspect
 import io
 import json
 import os
-import signal
 import sys
 import tempfile
 import threading
 import time
 import types
+import warnings
+from importlib.machinery import BuiltinImporter, SourceFileLoader
+from multiprocessing.process import BaseProcess
 from typing import Any, Callable, Iterable, NamedTuple, NoReturn
 
 from gradus import cluster
@@ -42,6 +45,8 @@ import numpy as np
 import sklearn.cluster  # type: ignore
 from scipy.sparse import issparse  # type: ignore
 from sklearn.cluster import _kmeans as theirs
+from sklearn.exceptions import ConvergenceWarning  # type: ignore
+from sklearn.utils import check_random_state  # type: ignore
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads  # type: ignore
 
 _USAGE = """\
@@ -79,7 +84,7 @@ class Report:
 
     @property
     def calls(self) -> list[Call]:
-        """All calls since patch(), including the calls in worker processes of joblib."""
+        """All calls since patch(), including the calls in worker processes of joblib and multiprocessing."""
         _read_journal()
         return _calls[self._first :]
 
@@ -121,7 +126,7 @@ def _record(name: str, shape: tuple[int, ...], seconds: float, device: str, vari
 
 def _read_journal() -> None:
     global _journal_read
-    if _journal is None or os.getpid() != _home:
+    if _journal is None or os.getpid() != _home or _is_worker:
         return
     with _lock, open(_journal, "rb") as file:
         file.seek(_journal_read)
@@ -141,7 +146,7 @@ def _start_journal() -> str:
 
 def _end_journal() -> None:
     global _journal
-    if _journal is not None and os.getpid() == _home:
+    if _journal is not None and os.getpid() == _home and not _is_worker:
         _read_journal()
         os.remove(_journal)
         _journal = None
@@ -159,11 +164,19 @@ def _shape(X: Any) -> tuple[int, ...]:
     return tuple(shape) if shape is not None else np.shape(X)
 
 
-def _run(name: str, X: Any, reason: str, ours: Callable[[], Any], original: Callable[[], Any]) -> Any:
-    """Calls Gradus unless there is a reason not to. What Gradus refuses is left to scikit-learn, whose errors the caller knows."""
+def _run(
+    name: str, X: Any, reason: str, ours: Callable[[], Any], original: Callable[[], Any], random_state: Any = 0
+) -> Any:
+    """Calls Gradus unless there is a reason not to. What Gradus refuses is left to scikit-learn, whose errors the caller knows.
+
+    scikit-learn then begins with the generator as it was: the seed that Gradus drew from it is put back."""
     start = time.perf_counter()
     device = variant = ""
+    drawn = None
     if not reason:
+        if random_state is None or isinstance(random_state, np.random.RandomState):
+            drawn = check_random_state(random_state)
+            state = drawn.get_state(legacy=False)
         try:
             with collected_reports() as reports:
                 result = ours()
@@ -172,6 +185,8 @@ def _run(name: str, X: Any, reason: str, ours: Callable[[], Any], original: Call
         except (Error, TypeError, ValueError) as error:
             reason = str(error).partition("\n")[0] or type(error).__name__
     if reason:
+        if drawn is not None:
+            drawn.set_state(state)
         start = time.perf_counter()
         result = original()
     _record(name, _shape(X), time.perf_counter() - start, device, variant, reason)
@@ -193,13 +208,34 @@ def _why_no_fit(model: Any, X: Any) -> str:
     return _why_not(X)
 
 
-def _ours(model: Any) -> cluster.KMeans:
+class _Ours(cluster.KMeans):
+    """Gradus's estimator. It keeps its warnings, because a fit that is left to scikit-learn warns again."""
+
+    def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
+        self.__dict__.setdefault("_warnings", []).append((text, category))
+
+
+_Ours.__name__ = "KMeans"  # messages contain it
+
+
+def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
+    """Warns from the modules that scikit-learn warns from, since filters of warnings name them."""
+    for text, category in warned:
+        function = _originals_or(model, "fit")
+        if category is not ConvergenceWarning:
+            function = inspect.unwrap(function)
+        names, code = function.__globals__, function.__code__
+        registry = names.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(text, category, code.co_filename, code.co_firstlineno, names["__name__"], registry)
+
+
+def _ours(model: Any) -> _Ours:
     """Gradus's estimator with the parameters of scikit-learn's."""
     parameters = {name: getattr(model, name) for name in theirs.KMeans._get_param_names()}
-    return cluster.KMeans(**parameters, device=_device)
+    return _Ours(**parameters, device=_device)
 
 
-def _fitted_ours(model: Any) -> cluster.KMeans:
+def _fitted_ours(model: Any) -> _Ours:
     ours = _ours(model)
     for name in ("cluster_centers_", "n_features_in_", "feature_names_in_", "_n_features_out"):
         if hasattr(model, name):
@@ -208,8 +244,11 @@ def _fitted_ours(model: Any) -> cluster.KMeans:
 
 
 def _fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    warned: list[tuple[str, type[Warning]]] = []
+
     def by_gradus() -> Any:
         ours = _ours(self).fit(X, sample_weight=sample_weight)
+        warned.extend(ours.__dict__.pop("_warnings", ()))
         fitted = {name: cluster._on_host(value) if name in ("cluster_centers_", "labels_") else value
                   for name, value in vars(ours).items() if name not in ours._get_param_names()}  # fmt: skip
         self.__dict__.pop("feature_names_in_", None)
@@ -218,8 +257,10 @@ def _fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         self._algorithm = "lloyd" if self.n_clusters == 1 else self.algorithm
         return self
 
-    return _run("KMeans.fit", X, _why_no_fit(self, X), by_gradus,
-                lambda: _originals_or(self, "fit")(self, X, y, sample_weight))  # fmt: skip
+    fitted = _run("KMeans.fit", X, _why_no_fit(self, X), by_gradus,
+                  lambda: _originals_or(self, "fit")(self, X, y, sample_weight), self.random_state)  # fmt: skip
+    _warn(self, warned)
+    return fitted
 
 
 def _predict(self: Any, X: Any) -> Any:
@@ -275,7 +316,7 @@ def _kmeans_plusplus(X: Any, n_clusters: int, **options: Any) -> Any:
         return cluster._on_host(centers), indices
 
     return _run("kmeans_plusplus", X, _why_not(X), by_gradus,
-                lambda: _their_kmeans_plusplus(X, n_clusters, **options))  # fmt: skip
+                lambda: _their_kmeans_plusplus(X, n_clusters, **options), options.get("random_state"))  # fmt: skip
 
 
 # --- The patch ----------------------------------------------------------------------------------------------------------
@@ -293,7 +334,7 @@ def _replace_everywhere(old: Any, new: Any) -> None:
 
 def patch(*, device: str = "auto") -> Report:
     """Lets Gradus compute scikit-learn's KMeans, k_means and kmeans_plusplus, wherever they are called in this process and
-    in worker processes of joblib. `device`: "auto", "cpu", "gpu" or "gpu:1".
+    in worker processes of joblib and multiprocessing. `device`: "auto", "cpu", "gpu" or "gpu:1".
 
     Returns the report of the calls from now on, which is also a context manager that ends the patch.
     """
@@ -330,26 +371,43 @@ def unpatch() -> None:
 _is_worker = False
 
 
+def _before_fork() -> None:
+    if _originals:
+        _start_journal()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+
+
+def _with_patch(reduced: Any) -> Any:
+    """Lets the patch travel with an object that is pickled for a worker process."""
+    if not _originals or isinstance(reduced, str):
+        return reduced
+    return (_in_worker, (_device, _start_journal(), *reduced[:2]), *reduced[2:])
+
+
 def _follow_into_workers() -> None:
-    """joblib's workers are new processes. A batch of calls that is sent to one carries the patch along."""
+    """Workers of joblib, and of multiprocessing unless they are forked, are new processes. A batch of calls that is sent to
+    one, and a process that is started, carry the patch along."""
+    # typing cannot express that a class gets another method
+    BaseProcess.__reduce_ex__ = lambda process, protocol: _with_patch(object.__reduce_ex__(process, protocol))  # type: ignore
     try:
         from joblib.externals.loky.backend.reduction import register  # type: ignore
         from joblib.parallel import BatchedCalls  # type: ignore
     except ImportError:  # another version of joblib: the workers use scikit-learn
         return
-
-    def with_patch(calls: Any) -> tuple[Any, ...]:
-        make, arguments = calls.__reduce__()[:2]
-        if not _originals:
-            return make, arguments
-        return _in_worker, (_device, _start_journal(), make, arguments)
-
-    register(BatchedCalls, with_patch)
+    register(BatchedCalls, lambda calls: _with_patch(calls.__reduce__()[:2]))
 
 
 def _in_worker(device: str, journal: str, make: Callable[..., Any], arguments: Iterable[Any]) -> Any:
     global _is_worker, _journal
-    if os.getpid() == _home and not _originals or _is_worker:
+    if _is_worker or journal != _journal:
         _is_worker = True
         _journal = journal
         patch(device=device)
@@ -399,8 +457,11 @@ def _print_report(report: Report) -> None:
         pass
 
 
-def _new_main() -> dict[str, Any]:
+def _new_main(loader: Any = BuiltinImporter) -> dict[str, Any]:
     module = types.ModuleType("__main__")
+    module.__dict__["__loader__"] = loader
+    if sys.version_info < (3, 14):
+        module.__dict__["__annotations__"] = {}
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
     return module.__dict__
@@ -424,21 +485,21 @@ def _run_module(name: str, alter_argv: bool) -> None:
 
 
 def _run_script(path: str) -> None:
+    full = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)  # as in `python`, "./" and "../" remain
     if os.path.isdir(path) or _is_archive(path):
-        _first_folder(os.path.abspath(path))
+        _first_folder(full)
         _run_module("__main__", False)
         return
     try:
-        with io.open_code(os.path.abspath(path)) as file:
+        with io.open_code(full) as file:
             source = file.read()
     except OSError as error:
-        print(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}",
-              file=sys.stderr)  # fmt: skip
+        print(f"{sys.executable}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
         sys.exit(2)
     _first_folder(os.path.dirname(os.path.realpath(path)))
-    names = _new_main()
-    names.update(__file__=os.path.abspath(path), __cached__=None)
-    _run_code(source, os.path.abspath(path), names)
+    names = _new_main(SourceFileLoader("__main__", full))
+    names.update(__file__=full, __cached__=None)
+    _run_code(source, full, names)
 
 
 def _is_archive(path: str) -> bool:
@@ -448,13 +509,40 @@ def _is_archive(path: str) -> bool:
 
 
 def _without_our_frames(error: BaseException) -> Any:
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file != __file__ and file != "<frozen runpy>" and os.path.basename(file) != "runpy.py":
-            break
+    """The traceback from the script on; the frames of runpy that `python -m` shows too are kept."""
+    trace = last = error.__traceback__
+    while trace is not None and (trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>")
+                                 or os.path.basename(trace.tb_frame.f_code.co_filename) == "runpy.py"):  # fmt: skip
+        if trace.tb_frame.f_code.co_filename == __file__:
+            last = trace.tb_next
         trace = trace.tb_next
-    return trace
+    return last
+
+
+def _missing_hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    print("sys.excepthook is missing", file=sys.stderr)
+    sys.__excepthook__(kind, error, trace)
+
+
+def _hide_our_frames() -> None:
+    """Lets the interpreter report the script's uncaught error, by the script's excepthook, without the frames of this run."""
+    hook = getattr(sys, "excepthook", _missing_hook)
+
+    def report(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        sys.excepthook = hook
+        sys.last_traceback = error.__traceback__ = _without_our_frames(error)
+        try:
+            hook(kind, error, error.__traceback__)
+        except SystemExit:
+            raise
+        except BaseException as failure:
+            print("Error in sys.excepthook:", file=sys.stderr)
+            failure.__traceback__ = failure.__traceback__ and failure.__traceback__.tb_next
+            sys.__excepthook__(type(failure), failure, failure.__traceback__)
+            print("\nOriginal exception was:", file=sys.stderr)
+            sys.__excepthook__(kind, error, error.__traceback__)
+
+    sys.excepthook = report
 
 
 def main() -> None:
@@ -499,14 +587,9 @@ def main() -> None:
             _run_script(arguments[0])
     except SystemExit:
         raise
-    except BaseException as error:
-        error.__traceback__ = _without_our_frames(error)
-        sys.excepthook(type(error), error, error.__traceback__)
-        if isinstance(error, KeyboardInterrupt):  # ends by the signal, as `python` does
-            atexit._run_exitfuncs()
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGINT)
-        sys.exit(1)
+    except BaseException:
+        _hide_our_frames()
+        raise
     finally:
         del ours
 

@@ -280,7 +280,7 @@ SHOWS_ITSELF = """
     import sys
     import __main__
     print(__name__, sys.argv, sys.path[0], __main__.__dict__ is globals(), __doc__, "__file__" in globals())
-    print(__file__ if "__file__" in globals() else None)
+    print(__file__ if "__file__" in globals() else None, type(__loader__), list(globals()))
     class Own: pass
     import pickle
     print(type(pickle.loads(pickle.dumps(Own()))) is Own)
@@ -296,7 +296,12 @@ ENDS = {
     "hook": "import sys\nsys.excepthook = lambda *_: print('hooked')\n1 / 0",
     "help": "import argparse\nargparse.ArgumentParser(prog='mine').parse_args()",
     "atexit": "import atexit\natexit.register(print, 'the end')",
-}
+    "thread": "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.2), print('late'))).start()\nraise KeyboardInterrupt",
+    "failing hook": "import sys\ndef hook(*_):\n    raise ValueError('hook')\nsys.excepthook = hook\n1 / 0",
+    "exiting hook": "import sys\nsys.excepthook = lambda *_: sys.exit(9)\n1 / 0",
+    "no hook": "import sys\ndel sys.excepthook\n1 / 0",
+    "last error": "import atexit, sys\natexit.register(lambda: print(repr(sys.last_value), sys.last_traceback.tb_frame.f_code.co_filename))\n1 / 0",
+}  # fmt: skip
 
 
 def as_python_runs_it(folder, *arguments):
@@ -306,13 +311,14 @@ def as_python_runs_it(folder, *arguments):
     return usual, ours
 
 
-@pytest.mark.parametrize("way", ["script", "folder/script", "module", "package", "folder", "code"])
+@pytest.mark.parametrize("way", ["script", "./script", "folder/../script", "folder/script", "module", "package", "folder", "code"])
 def test_the_surroundings_of_a_script(way, tmp_path):
     text = textwrap.dedent(SHOWS_ITSELF)
     (tmp_path / "folder").mkdir()
     for path in ("script.py", "folder/script.py", "folder/__main__.py"):
         (tmp_path / path).write_text(text)
-    arguments = {"script": ["script.py"], "folder/script": ["folder/script.py"], "module": ["-m", "script"],
+    arguments = {"script": ["script.py"], "./script": ["./script.py"],
+                 "folder/../script": ["folder/../script.py"], "folder/script": ["folder/script.py"], "module": ["-m", "script"],
                  "package": ["-m", "folder"], "folder": ["folder"], "code": ["-c", text]}[way]  # fmt: skip
     as_python_runs_it(tmp_path, *arguments, "first", "--help", "-x")
 
@@ -320,8 +326,68 @@ def test_the_surroundings_of_a_script(way, tmp_path):
 @pytest.mark.parametrize("name", ENDS)
 def test_the_end_of_a_script(name, tmp_path):
     (tmp_path / "script.py").write_text(ENDS[name])
-    usual, ours = as_python_runs_it(tmp_path, "script.py", "--help")
-    assert ours.stderr == usual.stderr
+    for arguments in (["script.py"], ["-m", "script"]):
+        usual, ours = as_python_runs_it(tmp_path, *arguments, "--help")
+        assert ours.stderr == usual.stderr
+
+
+def test_a_refused_call_leaves_no_trace(tmp_path):
+    """scikit-learn computes it as if Gradus had not begun: the same draws from the generator, each warning once."""
+    (tmp_path / "script.py").write_text(textwrap.dedent("""
+        import warnings
+        import numpy as np
+        from sklearn.cluster import KMeans, kmeans_plusplus
+
+        X, generator, weights = np.arange(40.0).reshape(20, 2), np.random.RandomState(1), np.array([-0.5] + [1.0] * 19)
+        np.random.seed(2)
+        for state in (generator, None):
+            try:
+                KMeans(3, random_state=state).fit(np.full((9, 2), np.nan))
+            except ValueError:
+                pass
+            print(kmeans_plusplus(X, 2, random_state=state, n_local_trials=5), generator.randint(1000), np.random.randint(1000))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            KMeans(3, init=X[:3], n_init=2).fit(X, sample_weight=weights)
+            print([str(warning.message) for warning in caught])
+        """))
+    as_python_runs_it(tmp_path, "script.py")
+
+
+def test_warnings_have_the_modules_of_scikit_learn(tmp_path):
+    (tmp_path / "script.py").write_text(textwrap.dedent("""
+        import warnings
+        import numpy as np
+        from sklearn.cluster import KMeans
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            KMeans(3, init=np.ones((3, 2)), n_init=2).fit(np.ones((9, 2)))
+            KMeans(1, random_state=0, algorithm="elkan").fit(np.arange(18.0).reshape(9, 2))
+            print([(str(warning.message), warning.category, warning.filename) for warning in caught])
+        warnings.filterwarnings("ignore", module="sklearn")
+        KMeans(3, random_state=0).fit(np.ones((9, 2)))
+        """))
+    usual, ours = as_python_runs_it(tmp_path, "script.py")
+    assert ours.stderr == usual.stderr == ""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_of_multiprocessing(method, tmp_path):
+    done = run(script=f"""
+        import multiprocessing
+        import numpy as np
+        from sklearn.cluster import KMeans
+
+        def fitted(seed):
+            return KMeans(2, random_state=seed).fit(np.arange(20.0).reshape(10, 2)).n_iter_ > 0
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("{method}").Pool(2) as pool:
+                print(pool.map(fitted, range(4)))
+        """, folder=tmp_path)  # fmt: skip
+    assert done.returncode == 0 and done.stdout == "[True, True, True, True]\n", done.stderr
+    assert re.search(r"KMeans\.fit +10 x 2 +4 .*Gradus: ", done.stderr), done.stderr
 
 
 def test_what_cannot_be_run(tmp_path):

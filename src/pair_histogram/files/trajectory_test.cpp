@@ -59,7 +59,7 @@ std::string unsupported(std::string_view text) {
 using Rows = std::vector<std::vector<double>>;
 
 TEST(Trajectory, XyzFramesInTheirOrder) {
-  const auto frames = frames_in("2\r\nwater\r\nO 0 0 0.5\r\nH\t1.5 -2e-1 +3\r\n0\nnobody\n 1 \n\n H 1 2 3 9 9\n\n \n");
+  const auto frames = frames_in("2\r\nwater\r\nO 0 0 0.5\r\nH\t1.5 -2e-1 +3\r\n0\nnothing\n 1 \n\n H 1 2 3 9 9\n\n \n");
   ASSERT_EQ(frames.size(), 3u);
   EXPECT_EQ(rows_of(frames[0].points), (Rows{{0, 0, 0.5}, {1.5, -0.2, 3}}));
   EXPECT_EQ(frames[1].points.rows(), 0);
