@@ -529,7 +529,7 @@ TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.9}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3.9}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}}), Verdict::undecided);
-  // Although there is a time for 8 threads.
+  // The time for 8 threads does not count.
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}}, 4), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{8, 3}}), Verdict::undecided);
@@ -550,7 +550,7 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // although there is a time for 4 threads
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // the time for 4 threads does not count
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);

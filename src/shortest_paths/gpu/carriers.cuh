@@ -148,7 +148,7 @@ struct Float32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// double and 64-bit integers: an addition, a comparison and a selection.
+/// double and 64-bit integers. A relaxation is an addition, a comparison and a selection.
 template <class T>
 struct Plain64 {
   using Word = T;

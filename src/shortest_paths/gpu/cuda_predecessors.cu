@@ -73,9 +73,9 @@ __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64
 template <class Carrier>
 struct Panels {
   using Word = typename Carrier::Word;
-  Word* to_via;                      ///< depth x rows: distances to the intermediate vertices, one per word
-  Word* onward;                      ///< depth x words: edges from the intermediate vertices
-  CompactScalar<Carrier>* backward;  ///< columns x depth: the same edges, contiguous for each end
+  Word* to_via;                      ///< depth x rows elements: distances to the intermediate vertices, one per word
+  Word* onward;                      ///< depth x words elements: edges from the intermediate vertices
+  CompactScalar<Carrier>* backward;  ///< columns x depth elements: the same edges, contiguous for each end vertex
   std::int64_t first;
   int depth;
   int rows;   ///< number of sources, including the padding of the last tile

@@ -16,7 +16,7 @@ namespace gradus::shortest_paths_detail {
 template <class Word>
 struct Work {
   Word* distances;         ///< `side` rows of `words`
-  Word* row_panels[2];     ///< for even and odd rounds: depth x words
+  Word* row_panels[2];     ///< panels of even and odd rounds, depth x words each
   Word* column_panels[2];  ///< depth x side, one word per element
   std::size_t words;
   int side;  ///< vertices, including the padding of the last tiles
