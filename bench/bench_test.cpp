@@ -67,13 +67,13 @@ TEST(Harness, gives_every_job_its_samples_and_phases_in_order) {
 }
 
 TEST(Harness, a_sample_is_made_of_runs_that_fill_the_minimal_time) {
-  constexpr double claimed = 0.0009765625;  // the time that a run reports, which is what counts
+  constexpr double claimed = 0.0009765625;  // the time that a run reports; only this time counts
   std::vector<Job> jobs = {{[] { return Sample{claimed, 1, {{"claimed", claimed}}}; }, {}}};
   measure(jobs, {2, 0.03});
   ASSERT_EQ(jobs[0].samples.size(), 2U);
   for (const Sample& sample : jobs[0].samples) {
     EXPECT_GE(static_cast<double>(sample.runs) * claimed, 0.03);
-    EXPECT_DOUBLE_EQ(sample.seconds, claimed);  // both are means over the runs
+    EXPECT_DOUBLE_EQ(sample.seconds, claimed);  // both times are means over the runs
     ASSERT_EQ(sample.phases.size(), 1U);
     EXPECT_DOUBLE_EQ(sample.phases[0].seconds, claimed);
   }
@@ -83,11 +83,11 @@ TEST(Harness, an_exception_ends_the_measurement) {
   int runs = 0;
   std::vector<Job> jobs = {counting_job(runs, 0.5), {[]() -> Sample { throw InputError("broken"); }, {}}};
   EXPECT_THROW(measure(jobs, {3, 0}), InputError);
-  measure(jobs = {counting_job(runs = 0, 0.5)}, {3, 0});  // the next measurement starts afresh
+  measure(jobs = {counting_job(runs = 0, 0.5)}, {3, 0});  // the next measurement starts from scratch
   EXPECT_EQ(runs, 3);
 }
 
-/// A problem for these tests: no points, no types, no share of a ceiling. Its runs report predefined times.
+/// A problem for these tests, without points, element types and shares of ceilings. Its runs report predefined times.
 class Ticks : public Workload {
  public:
   explicit Ticks(int ticks) : ticks_(ticks) {}
@@ -273,7 +273,7 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
   EXPECT_GE(files, 2);
 }
 
-/// Writes the text to a file that exists while the function runs.
+/// Writes the text to a file that exists while the given function runs.
 template <class Function>
 void with_experiment(const std::string& text, const Function& function) {
   const std::string path = testing::TempDir() + "gradus_tested_experiment.json";
@@ -282,7 +282,7 @@ void with_experiment(const std::string& text, const Function& function) {
   std::filesystem::remove(path);
 }
 
-/// Returns an experiment of the first problem, with additional keys `more`, and `shape` in its only shape.
+/// Returns an experiment of the first problem. `more` are additional keys, and `shape` are keys of its only shape.
 std::string experiment_text(const std::string& more, const std::string& shape = "",
                             const std::string& published = R"("published": [{"shape": "A", "speedup": [1, 2]}])") {
   return R"({"name": "x", "title": "t", "source": "s", "problem": ")" + std::string(problems().front()->name) + "\", " +
@@ -344,11 +344,11 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   published.lowest_speedup = published.highest_speedup = 2;
   published.threads = 6;
   ASSERT_NE(counterpart(published, report), nullptr);
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // 4 threads, the faster of the two
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // 4 threads are the faster number of the two
   published.threads = 64;
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // more threads, though slower
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // uses more threads, although it is slower
   published.threads.reset();
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best of all
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of all
   EXPECT_EQ(published_text(published), "2 x");
   EXPECT_EQ(measured_text(published, *counterpart(published, report), report), "2.5 x");
   published.shape = "B";
@@ -376,11 +376,11 @@ TEST(Experiments, a_published_speed_up_is_confirmed_or_refuted) {
     return judge(published, report, true).verdict;
   };
   EXPECT_EQ(verdict(2, 3), Verdict::confirmed);
-  EXPECT_EQ(verdict(2.1, 3), Verdict::confirmed);  // within the 10 % allowance
+  EXPECT_EQ(verdict(2.1, 3), Verdict::confirmed);  // within the allowance of 10 %
   EXPECT_EQ(verdict(2.3, 3), Verdict::refuted);
   EXPECT_EQ(judge(published, report, true).because, "only 2 x");
   EXPECT_EQ(judge(published, report, false).verdict, Verdict::undecided);
-  published.figure = "rate";  // 6 times the rate of the first row
+  published.figure = "rate";  // the rate is 6 times the rate of the first row
   EXPECT_EQ(verdict(2.3, 3), Verdict::confirmed);
   EXPECT_EQ(judge(published, report, true).because, "more: 6 x");
   EXPECT_EQ(measured_text(published, row, report), "6 x");
@@ -490,7 +490,7 @@ TEST(Experiments, what_is_wrong_is_told_with_its_place) {
                   });
 }
 
-/// Returns a group of one shape, with the seconds of variant x by number of threads.
+/// Returns a group of one shape. It holds the seconds of variant x by number of threads.
 Group timed_group(const std::string& label, const std::vector<std::pair<int, double>>& seconds) {
   Group group;
   group.label = label;
@@ -515,7 +515,8 @@ TEST(Claims, stops_at_is_refuted_where_more_threads_help) {
   const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.6}, {8, 7}}), Verdict::confirmed);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.4}, {8, 7}}), Verdict::refuted);
-  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);  // a later step counts too
+  // A drop at a later number of threads counts, too.
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {4, 6}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 1}}, 2), Verdict::undecided);  // 4 threads on 2 cores
@@ -528,7 +529,8 @@ TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.9}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3.9}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}}), Verdict::undecided);
-  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);  // regardless of 8 threads
+  // The time for 8 threads does not count.
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}}, 4), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{8, 3}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {}), Verdict::undecided);
@@ -548,7 +550,7 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // regardless of 4 threads
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // the time for 4 threads does not count
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);
@@ -681,7 +683,7 @@ TEST(Claims, an_input_without_the_value_says_nothing_where_another_has_it) {
   EXPECT_EQ(judged("one").verdict, Verdict::confirmed);
   EXPECT_EQ(judged("one").findings.size(), 1U);
   EXPECT_EQ(judged("two").verdict, Verdict::refuted);
-  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no other shape has another value
+  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no other shape has another value of the axis
   EXPECT_EQ(judged("three").verdict, Verdict::undecided);
   EXPECT_EQ(judged("three").findings.size(), 2U);
 }

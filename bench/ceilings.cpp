@@ -25,14 +25,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// The kernels, compiled once per instruction set. Each has enough independent chains to hide the latency of its
-// operation, and returns a value derived from its data to prevent dead-code elimination.
+// The kernels, compiled once per instruction set. Each kernel has enough independent chains to hide the latency of its
+// operation. It returns a value derived from its data, so that compilers do not remove its loop as dead code.
 HWY_BEFORE_NAMESPACE();
 namespace gradus::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// `count` must be a multiple of 8 vectors of any size.
+/// `count` must be a multiple of 8 vectors, for any vector size.
 std::uint32_t read_sum(const std::uint32_t* data, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -53,7 +53,7 @@ std::uint32_t read_sum(const std::uint32_t* data, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(tag, sum0));
 }
 
-/// Uses non-temporal stores, which bypass the caches and do not read the destination.
+/// Uses non-temporal stores, which bypass the caches and do not read the target first.
 void copy_past_caches(const std::uint32_t* from, std::uint32_t* to, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -70,14 +70,14 @@ void copy_past_caches(const std::uint32_t* from, std::uint32_t* to, std::int64_t
   hwy::FlushStream();
 }
 
-/// Computes `rounds` times 12 vectors of acc * factor + addend. Twelve chains saturate two units with a latency of up
-/// to six cycles.
+/// Computes `rounds` times 12 vectors of acc * factor + addend. Twelve chains saturate two units whose latency is up to
+/// six cycles.
 template <class T>
 T multiply_add(std::int64_t rounds, T factor_lane, T addend_lane) {
   const hn::ScalableTag<T> tag;
   const auto factor = hn::Set(tag, factor_lane);
   const auto addend = hn::Set(tag, addend_lane);
-  // Different initial values, because compilers merge identical chains.
+  // The initial values differ, because compilers merge identical chains.
   auto acc0 = hn::Set(tag, T{0}), acc1 = hn::Set(tag, T{1}), acc2 = hn::Set(tag, T{2}), acc3 = hn::Set(tag, T{3});
   auto acc4 = hn::Set(tag, T{4}), acc5 = hn::Set(tag, T{5}), acc6 = hn::Set(tag, T{6}), acc7 = hn::Set(tag, T{7});
   auto acc8 = hn::Set(tag, T{8}), acc9 = hn::Set(tag, T{9}), acc10 = hn::Set(tag, T{10}), acc11 = hn::Set(tag, T{11});
@@ -107,7 +107,7 @@ double multiply_add_f64(std::int64_t rounds, double factor, double addend) {
 std::int64_t lanes_f32() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
 std::int64_t lanes_f64() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<double>())); }
 
-/// Computes `rounds` times 12 vectors of min(acc + step, limit), like multiply_add().
+/// Computes `rounds` times 12 vectors of min(acc + step, limit), with as many chains as multiply_add().
 template <class T>
 T add_min(std::int64_t rounds, T step_lane, T limit_lane) {
   const hn::ScalableTag<T> tag;
@@ -144,7 +144,7 @@ std::int64_t add_min_i64(std::int64_t rounds, std::int64_t step, std::int64_t li
 float add_min_f32(std::int64_t rounds, float step, float limit) { return add_min(rounds, step, limit); }
 double add_min_f64(std::int64_t rounds, double step, double limit) { return add_min(rounds, step, limit); }
 
-/// Computes `rounds` times the dot product of `count` operands with one vector. `count` must be a multiple of 8
+/// Computes the dot product of `count` operands with one vector, `rounds` times. `count` must be a multiple of 8
 /// vectors.
 std::int32_t multiply_add_i16(std::int64_t rounds, const std::int16_t* operands, std::int64_t count) {
   const hn::ScalableTag<std::int32_t> sums;
@@ -152,7 +152,7 @@ std::int32_t multiply_add_i16(std::int64_t rounds, const std::int16_t* operands,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const auto factor = hn::Load(tag, operands);
   auto sum0 = hn::Zero(sums), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;  // used by instruction sets without a pairwise sum
+  auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;  // for instruction sets without a pairwise sum
   for (std::int64_t round = 0; round < rounds; ++round)
     for (std::int64_t index = 0; index < count; index += 8 * lanes) {
       const std::int16_t* from = operands + index;
@@ -189,11 +189,12 @@ HWY_EXPORT(lanes_f32);
 HWY_EXPORT(lanes_f64);
 HWY_EXPORT(multiply_add_i16);
 
-std::atomic<double> sink;  ///< keeps results alive
+std::atomic<double> sink;  ///< keeps compilers from removing the results
 
-/// Returns the sum over threads of the upper quartile of the rates of their passes. Other load on the machine lowers
-/// some rates, and the quartile ignores a single lucky pass. work(thread, pass) performs a pass much shorter than a
-/// time slice and returns its size. Only passes during which every thread was still running count.
+/// Returns the sum, over all threads, of the upper quartile of a thread's rates. Each pass of a thread has a rate.
+/// Other load on the machine lowers some rates, and the quartile ignores a single lucky pass. work(thread, pass)
+/// performs a pass, which must be much shorter than a time slice, and returns its size. Passes that end after `seconds`
+/// do not count, because other threads may have stopped by then.
 template <class Work>
 double rate(int threads, double seconds, const Work& work) {
   double total = 0;
@@ -217,7 +218,7 @@ double rate(int threads, double seconds, const Work& work) {
   return total;
 }
 
-/// Returns the number of elements of an array too large for the caches of `threads` threads.
+/// Returns the number of elements of an array that is too large for the caches of `threads` threads.
 std::int64_t large_count(int threads) {
   const execution::Machine& machine = execution::this_machine();
   const int caches = cpu::topology() ? std::max(1, hwloc_get_nbobjs_by_type(cpu::topology(), HWLOC_OBJ_L3CACHE)) : 1;
@@ -228,11 +229,12 @@ std::int64_t large_count(int threads) {
 }
 
 void measure_memory(int threads, Ceilings& ceilings) {
-  // A pass covers one piece, which is evicted before its next pass.
+  // A pass covers one piece. The piece is evicted from the caches before its next pass.
   constexpr std::int64_t piece = std::int64_t{1} << 20;
-  const std::int64_t pieces = std::max<std::int64_t>(2, large_count(threads) / piece / threads);  // per thread
+  // Number of pieces per thread.
+  const std::int64_t pieces = std::max<std::int64_t>(2, large_count(threads) / piece / threads);
   Buffer<std::uint32_t> array(pieces * piece * threads);
-  // Huge pages, if available, keep the page tables out of the measurement.
+  // Uses huge pages, if available, so that page tables do not affect the measurement.
   madvise(array.data(), static_cast<std::size_t>(array.size()) * sizeof(std::uint32_t), MADV_HUGEPAGE);
   const auto own_piece = [&](int thread, std::int64_t pass) {
     return array.data() + (thread * pieces + pass % pieces) * piece;
@@ -253,7 +255,7 @@ void measure_memory(int threads, Ceilings& ceilings) {
 
 void measure_arithmetic(int threads, Ceilings& ceilings) {
   constexpr double seconds = 0.02;
-  constexpr std::int64_t rounds = 100'000;  // about 0.5 ms
+  constexpr std::int64_t rounds = 100'000;  // one pass takes about 0.5 ms
   constexpr double chains = 12.0 * rounds;
   ceilings.fma_f32_per_second = rate(threads, seconds, [](int, std::int64_t) {
     sink = HWY_DYNAMIC_DISPATCH(multiply_add_f32)(rounds, 0.5F, 1.0F);
@@ -279,7 +281,7 @@ void measure_arithmetic(int threads, Ceilings& ceilings) {
       &Ceilings::add_min_f32_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_f32)(rounds, 3, 1000); }, lanes_32);
   measure(
       &Ceilings::add_min_f64_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_f64)(rounds, 3, 1000); }, lanes_64);
-  constexpr std::int64_t operands = 4096;  // 8 KiB: fits in the L1 cache and is a multiple of any eight vectors
+  constexpr std::int64_t operands = 4096;  // 8 KiB, which fits in the L1 cache and is a multiple of any eight vectors
   const Buffer<std::int16_t> shared(operands, 1);
   ceilings.madd_i16_per_second = rate(threads, seconds, [&](int, std::int64_t) {
     constexpr std::int64_t repeats = 5'000;
@@ -291,7 +293,7 @@ void measure_arithmetic(int threads, Ceilings& ceilings) {
 }  // namespace
 
 Ceilings measure_ceilings(int threads, Pinning pinning) {
-  threads = std::min(threads, execution::this_machine().cores);  // more threads share the same cores
+  threads = std::min(threads, execution::this_machine().cores);  // with more threads than cores, threads share cores
   static std::mutex mutex;
   static std::map<std::pair<int, Pinning>, Ceilings> known;
   const std::lock_guard lock(mutex);

@@ -1,4 +1,4 @@
-// The ceilings of this machine, as measured: the yardstick for every measured variant.
+// The measured ceilings of this machine, with which every measured variant is compared.
 #pragma once
 
 #include <string_view>
@@ -7,20 +7,23 @@
 
 namespace gradus::bench {
 
-/// The best total rates of a thread team. A multiply-add is one operation.
+/// The highest total rates of a team of threads. A multiply-add counts as one operation.
 struct Ceilings {
-  double read_bytes_per_second = 0;  ///< sum of an array several times larger than the last-level caches
-  double copy_bytes_per_second = 0;  ///< bytes read and written by a copy of that size, with non-temporal stores
+  /// Bytes read while summing an array several times larger than the last-level caches.
+  double read_bytes_per_second = 0;
+  /// Bytes read and written while copying an array of that size with non-temporal stores.
+  double copy_bytes_per_second = 0;
   double fma_f32_per_second = 0;
   double fma_f64_per_second = 0;
-  double add_min_i32_per_second = 0;  ///< an addition and a minimum count as one operation
+  double add_min_i32_per_second = 0;  ///< an addition and a minimum together count as one operation
   double add_min_i64_per_second = 0;
   double add_min_f32_per_second = 0;
   double add_min_f64_per_second = 0;
-  double madd_i16_per_second = 0;  ///< 16-bit products added to 32-bit sums, one operand from the L1 cache
+  /// Products of 16-bit numbers added to 32-bit sums, with one operand from the L1 cache.
+  double madd_i16_per_second = 0;
 };
 
-/// The rates and their keys in JSON.
+/// The rates, and their keys in JSON.
 struct CeilingRate {
   std::string_view key;
   double Ceilings::*rate;
@@ -37,8 +40,8 @@ inline constexpr CeilingRate ceiling_rates[] = {
     {"madd_i16_per_second", &Ceilings::madd_i16_per_second},
 };
 
-/// Measures for about a quarter of a second with the machine's best instruction set. Later calls with the same
-/// arguments return the cached result. `threads` must be at least 1, as from cpu::thread_count().
+/// Measures for about a quarter of a second, with the best instruction set of the machine. Later calls with the same
+/// arguments return the stored result. `threads` must be at least 1, like results of cpu::thread_count().
 Ceilings measure_ceilings(int threads, Pinning pinning);
 
 }  // namespace gradus::bench

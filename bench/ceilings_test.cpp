@@ -1,4 +1,4 @@
-// Tests that the measured ceilings are plausible, in proportion, and measured only once.
+// Tests that the measured ceilings are plausible and in proportion, and that they are measured only once.
 #include "bench/ceilings.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(Ceilings, ArePlausible) {
     EXPECT_TRUE(rate > 1e7 && rate < 1e13) << rate;
   }
   if (execution::this_machine().fused_multiply_add) {
-    // Float has twice as many lanes; the bounds allow for other load on the machine.
+    // Float has twice as many lanes. The bounds allow for other load on the machine.
     const double lanes = one.fma_f32_per_second / one.fma_f64_per_second;
     EXPECT_TRUE(lanes > 1.2 && lanes < 3.5) << lanes;
   }

@@ -92,8 +92,8 @@ Finding drops_at(const std::map<int, double>& times, int threads) {
   return clearly_less(faster, here->second) ? confirmed(text) : refuted(text);
 }
 
-/// Judges the claim for each number of threads that it covers and that was measured. holds(own, other) returns a reason
-/// against it, or "". If the claim names no other variant, `others` are the same values.
+/// Judges the claim for each measured number of threads that it covers. holds(own, other) returns a reason against the
+/// claim, or "". If the claim names no other variant, `others` are the same values as `values`.
 template <class Holds>
 Finding with_each(const Claim& claim, const std::map<int, double>& values, const std::map<int, double>& others,
                   const Holds& holds) {
@@ -169,11 +169,13 @@ Finding worst_at(const std::vector<Point>& points, const std::string& value) {
   return clearly_less(here->value, worst->value) ? refuted(text) : confirmed(worst == here ? "the slowest" : text);
 }
 
-/// Judges groups that differ only in the axis, as times at its values. Groups are matched by the other axes that their
-/// shapes set, and by their index among the groups of a shape, since lists make several.
+/// Judges groups that differ only in the axis. Each group supplies the time for its value of the axis. Groups are
+/// matched by the other axes that their shapes set, and by their index among the groups of a shape, because a shape
+/// with lists makes several groups.
 std::vector<Finding> over_axis(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores) {
   using Common = std::tuple<std::map<std::string, std::string>, int>;
-  std::vector<std::tuple<Common, std::string, std::vector<Point>>> inputs;  // with their labels
+  // Matching axes, labels, and points of each input.
+  std::vector<std::tuple<Common, std::string, std::vector<Point>>> inputs;
   std::map<std::string, int> places;
   for (const Group& group : report.groups) {
     std::map<std::string, std::string> settings = shapes.at(group.label);
@@ -197,7 +199,7 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
-  // Drops inputs without the claimed value if another input has it.
+  // Drops inputs that lack the claimed value, if another input has it.
   const auto tells = [&claim](const Finding& finding) {
     return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
   };
@@ -284,7 +286,7 @@ std::string_view to_string(Verdict verdict) {
 
 namespace {
 
-/// Returns "up to 16 threads" or "with 2 to 16 threads".
+/// Returns a text such as "up to 16 threads" or "with 2 to 16 threads".
 std::string teams_text(const Claim& claim) {
   if (claim.from == claim.threads) return fmt::format("with {} threads", claim.threads);
   if (claim.from > 1) return fmt::format("with {} to {} threads", claim.from, claim.threads);

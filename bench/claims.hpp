@@ -1,5 +1,5 @@
-// Published claims without figures, such as "stops scaling at 2 threads" or "is best in tiles of 64". Each has a rule
-// that judges it by the measured rows.
+// Published claims without figures, such as "stops scaling at 2 threads" or "is best in tiles of 64". Each kind of
+// claim has a rule that judges it by the measured rows.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace gradus::bench {
 
-/// A time counts as less than another only if the ratio of their medians exceeds this.
+/// A time counts as less than another only if the ratio of their medians exceeds this value.
 inline constexpr double clear_ratio = 1.1;
 
 struct Claim {
@@ -29,16 +29,17 @@ struct Claim {
   };
   std::string variant;
   Kind kind = Kind::stops_at;
-  /// For best_at and worst_at, 0 means each value's best number of threads.
+  /// The number of threads of the claim. For best_at and worst_at, 0 means the best number of threads for each value.
   int threads = 0;
-  int from = 1;                       ///< lowest number of threads of the claims that compare by threads
-  std::string axis{};                 ///< axis of best_at and worst_at, with underscores
-  std::string value{};                ///< as on the command line
-  std::vector<std::string> except{};  ///< values that are not compared
+  int from = 1;                       ///< lowest number of threads, for claims that compare by threads
+  std::string axis{};                 ///< for best_at and worst_at: the axis, spelled with underscores
+  std::string value{};                ///< value of the axis, as on the command line
+  std::vector<std::string> except{};  ///< values of the axis that are not compared
   std::string than{};
   std::string figure{};  ///< key of the figure in the JSON of a row
   double least = 0;
-  std::vector<std::string> shapes{};  ///< labels; empty: all shapes. Unused by best_at and worst_at
+  /// Labels of the shapes that are judged; empty: all. Not used by best_at and worst_at.
+  std::vector<std::string> shapes{};
 };
 
 bool is_about_axis(Claim::Kind kind);
@@ -48,31 +49,32 @@ bool is_about_figure(Claim::Kind kind);
 
 enum class Verdict { confirmed, refuted, undecided };
 
-/// A median time or figure at a number of threads, or a time at a value of the axis. In claims about two variants, the
-/// other variant's point follows.
+/// A median time or figure at a number of threads, or a time at a value of the axis. In claims about two variants, each
+/// point is followed by the point of the other variant.
 struct Point {
   std::string at;
   double value = 0;
 };
 
-/// The verdict of one input on a claim.
+/// The verdict on a claim for one input.
 struct Finding {
-  std::string input;  ///< the label of its shape; for best_at, the labels of all shapes that differ only in the axis
+  /// Label of the input's shape; for best_at, the labels of all shapes that differ only in the axis.
+  std::string input;
   Verdict verdict = Verdict::undecided;
   std::string because;
   std::vector<Point> points;
 };
 
-/// Confirmed if all findings are, refuted if one is.
+/// Confirmed if all findings are confirmed, refuted if one is refuted.
 struct Judgement {
   Verdict verdict = Verdict::undecided;
-  std::vector<Finding> findings;  ///< one for each input
+  std::vector<Finding> findings;  ///< one finding for each input
 };
 
-/// The axes that each shape sets, by the shape's label.
+/// The axes that each shape sets, by the label of the shape.
 using ShapeSettings = std::map<std::string, std::map<std::string, std::string>>;
 
-/// Judges the claim. Except for drops_at, ignores rows with more threads than cores.
+/// Judges the claim. Ignores rows with more threads than cores, except for drops_at.
 Judgement judge(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores);
 
 std::string_view to_string(Claim::Kind kind);
@@ -80,10 +82,10 @@ std::string_view to_string(Claim::Kind kind);
 Claim::Kind claim_kind_called(std::string_view name);
 /// Returns "confirmed", "refuted" or "not decided here".
 std::string_view to_string(Verdict verdict);
-/// Returns for example "stops at 2 threads" or "best at tile 64".
+/// Returns a text such as "stops at 2 threads" or "best at tile 64".
 std::string claim_text(const Claim& claim);
 std::string rule_text(const Claim& claim);
-/// Returns for example "1: 42 ms, 2: 21.5 ms" or, for a figure, "1: 0.98, 2: 0.99".
+/// Returns a text such as "1: 42 ms, 2: 21.5 ms" or, for a figure, "1: 0.98, 2: 0.99".
 std::string points_text(const Claim& claim, const std::vector<Point>& points);
 
 nlohmann::ordered_json to_json(const Claim& claim, const Judgement& judgement);

@@ -24,7 +24,7 @@ std::string row_text(const Group& group, const Row& row) {
   return text;
 }
 
-/// Returns the ratio of the machines' own speeds, from their ceilings, or 1 if these are unknown.
+/// Returns the ratio of the speeds of the machines, computed from their ceilings, or 1 if these are unknown.
 double machine_ratio(const Row& row, const Report& before, const Report& after) {
   const auto team_of = [&row](const Report& report) {
     return std::ranges::find_if(report.ceilings, [&row](const TeamCeilings& team) {

@@ -20,11 +20,11 @@ constexpr double common_doubt = 0.01;
 TEST(RatioOf, is_the_median_of_all_ratios_between_bounds_of_some_rank) {
   const std::vector<double> ones(5, 1.0);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, ones, common_doubt).estimate, 4);
-  // In two of the 252 orders of five and five samples, the samples are completely separated: 2/252 < 0.01 < 4/252.
+  // Two of the 252 orders of five and five samples separate the samples completely: 2/252 < 0.01 < 4/252.
   const Ratio ratio = ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1}, common_doubt);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 100);
-  // At 0.02, the next ratio may be cut off too.
+  // With a probability of 0.02, the next ratio may be cut off too.
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, common_doubt).low, 2 / 1.5);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, 0.02).low, 2);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1.5, 1.5, 1.5, 1.5}, common_doubt).high, 100);
@@ -47,13 +47,13 @@ TEST(RatioOf, refuses_what_is_no_time) {
   EXPECT_THROW(ratio_of({}, {1}, common_doubt), Error);
 }
 
-/// Times about 1. The noise has Student's distribution with two degrees of freedom, whose variance is infinite: one
-/// sample in twenty is five times as far off as usual. On a busy machine noise only adds time.
+/// Draws times of about 1. The noise has Student's distribution with two degrees of freedom, whose variance is
+/// infinite: one sample in twenty is five times as far off as usual. On a busy machine, noise only adds time.
 class Noise {
  public:
   enum class Kind : std::uint8_t { both_ways, added };
   explicit Noise(std::uint64_t seed, Kind kind = Kind::both_ways) : engine_(seed), kind_(kind) {}
-  /// `loaded` is the share of samples during which other work shares the CPU; these take 1.8 times as long.
+  /// `loaded` is the share of samples during which other work uses the CPU. These samples take 1.8 times as long.
   std::vector<double> samples(std::size_t count, double factor, double loaded = 0) {
     std::vector<double> all;
     while (all.size() < count) {
@@ -79,7 +79,7 @@ TEST(RatioOf, misses_the_true_ratio_as_rarely_as_it_says) {
     if (!(ratio.low <= 1.5 && ratio.high >= 1.5)) ++missed;
   }
   EXPECT_LT(missed, 0.06 * trials);
-  EXPECT_GT(missed, 0.03 * trials);  // the interval is not too wide either
+  EXPECT_GT(missed, 0.03 * trials);  // the interval must not be too wide either
 }
 
 constexpr int tries = 20;
@@ -119,7 +119,7 @@ TEST(Compare, marks_nothing_where_nothing_changed) {
     }
 }
 
-// The load differs between runs but not within a run. Ranks alone would mark the row.
+// The load differs between runs, but not within a run. A rank test alone would mark the row.
 TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
   int beyond_by_ranks = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {
@@ -151,7 +151,7 @@ struct InTurns {
   std::vector<ResultFile> after;
 };
 
-/// Makes pairs of measurements on a machine so busy that in most rows all samples but one take up to twice as long.
+/// Makes pairs of measurements on a busy machine. In most rows, all samples but one take up to twice as long.
 InTurns measured_in_turns(std::uint64_t seed, int pairs, double factor_of_row_7) {
   Noise noise(seed, Noise::Kind::added);
   std::mt19937_64 engine(seed);
@@ -205,12 +205,13 @@ TEST(Compare, pairs_must_be_enough_and_have_the_same_rows) {
 }
 
 TEST(MedianRatio, is_between_bounds_of_the_sign_test) {
-  const Ratio ratio = median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.08);  // 2 (1 + 8) / 256 = 0.07 beyond the second
+  // 2 (1 + 8) / 256 = 0.07 is the probability outside the second ratio from each end.
+  const Ratio ratio = median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.08);
   EXPECT_EQ(ratio.estimate, 4.5);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 7);
   EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.07).low, 1);
-  EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.007).low, 0);  // 2 / 256
+  EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.007).low, 0);  // 2 / 256 exceeds 0.007, so no ratio can be cut off
   EXPECT_EQ(fewest_pairs(0.01), 8);
   EXPECT_EQ(fewest_pairs(0.05), 6);
 }
@@ -257,7 +258,7 @@ TEST(Compare, knows_machines_apart) {
   EXPECT_NE(difference_of_machines(before, after).find("facts.machine.processor"), std::string::npos);
 }
 
-/// Returns a file of one group with one row, in the format of `gradus bench`.
+/// Returns a file with one group of one row, in the format of `gradus bench`.
 nlohmann::ordered_json written() {
   Report report;
   report.problem = "kmeans";

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Returns the possible folders of the files: next to the installed program, or in the source tree of the build.
+// Returns the folders that may hold the files: next to the installed program, or in the source tree of the build.
 std::vector<fs::path> folders() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -38,7 +38,7 @@ VariantRun read_run(const json& run) {
   return result;
 }
 
-/// Returns the value as on the command line: lists become comma-separated.
+/// Returns the value as the command line spells it. Lists become comma-separated.
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
@@ -50,7 +50,7 @@ std::string text_of(const json& value) {
   return text;
 }
 
-/// Sets the axes that the object names; `others` are its remaining keys.
+/// Sets the axes that the object names. `others` are the keys of the object that are no axes.
 void set_axes(const std::vector<Axis>& axes, const json& object, std::vector<std::string_view> others) {
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(others, key) != others.end()) continue;
@@ -94,7 +94,8 @@ void require_measured(const std::string& variant, const Experiment& experiment) 
   throw InputError("the variant '" + variant + "' is in none of the \"runs\"");
 }
 
-/// Throws unless a claim about the best value of an axis can be judged: shapes must include that value and others.
+/// Throws unless a claim about the best value of an axis can be judged. This requires shapes with the claimed value and
+/// with other values.
 void require_compared(const Claim& claim, const Experiment& experiment) {
   if (claim.axis.empty()) throw InputError("say which axis is best at what, as in \"tile\": 64");
   bool there = false;
@@ -115,7 +116,7 @@ std::optional<T> optional(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-/// Reads a claim. A claim about an axis names the axis as shapes do: "tile": 64.
+/// Reads a claim. A claim about an axis contains the axis as shapes do: "tile": 64.
 Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
   claim.at("variant").get_to(result.variant);
@@ -167,7 +168,7 @@ Claim read_claim(const json& claim, const Experiment& experiment) {
   return result;
 }
 
-/// Calls read(element) for each element of a list and adds the position to errors.
+/// Calls read(element) for each element of a list. Adds the position in the list to errors.
 template <class Read>
 void for_each_in(const json& file, const std::string& key, const Read& read) {
   const json& list = file.at(key);

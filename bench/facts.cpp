@@ -26,7 +26,7 @@ std::string time_of_day() {
   return text;
 }
 
-// Returns the bytes in a line such as "VmHWM:   1234 kB" of /proc/self/status; 0 if missing.
+// Returns the bytes from a line such as "VmHWM:   1234 kB" of /proc/self/status, or 0 if there is no such line.
 std::uint64_t status_bytes(const std::string& wanted) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -73,9 +73,9 @@ nlohmann::ordered_json facts() {
 }
 
 PeakMemory::PeakMemory() {
-  malloc_trim(0);  // returns memory of earlier jobs to the system
+  malloc_trim(0);  // returns memory that earlier jobs have freed to the system
   std::ofstream reset("/proc/self/clear_refs");
-  reset << "5" << std::flush;  // 5: resets the high-water mark to the current resident size
+  reset << "5" << std::flush;  // writing 5 resets the high-water mark to the current resident size
   works_ = reset.good();
   before_ = status_bytes("VmRSS");
 }

@@ -10,11 +10,11 @@ namespace gradus::bench {
 /// Returns machine, operating system, compiler, flags, version, commit, command line and time of day.
 nlohmann::ordered_json facts();
 
-/// Measures this process's peak memory between construction and bytes().
+/// Measures the peak memory of this process between the construction and the call of bytes().
 class PeakMemory {
  public:
   PeakMemory();
-  /// Returns the increase of peak memory in bytes, or nothing if the system does not report it.
+  /// Returns the increase of the peak memory in bytes. Returns nothing if the system does not report it.
   std::optional<std::uint64_t> bytes() const;
 
  private:

@@ -15,10 +15,10 @@ namespace {
 
 constexpr int repeats = 9;
 constexpr std::int64_t buffer_bytes = std::int64_t{1} << 30;  // far larger than the L2 cache
-constexpr int chains = 8;                                     // independent multiply-adds, to hide their latency
+constexpr int chains = 8;  // number of independent multiply-adds, which hide their latency
 constexpr int steps = 4096;
 
-// Launch shape: a grid-stride loop, with four loads of 16 bytes in flight per thread.
+// Launch shape: a grid-stride loop. Each thread has four loads of 16 bytes in flight.
 __global__ void read_all(const uint4* data, std::int64_t count, unsigned int* out) {
   unsigned int sum = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -29,7 +29,7 @@ __global__ void read_all(const uint4* data, std::int64_t count, unsigned int* ou
 #pragma unroll
     for (int step = 0; step < 4; ++step) sum ^= values[step].x ^ values[step].y ^ values[step].z ^ values[step].w;
   }
-  if (sum == 0x12345678u) *out = sum;  // prevents dead-code elimination
+  if (sum == 0x12345678u) *out = sum;  // keeps the compiler from removing the loop
 }
 
 template <class T>
@@ -47,7 +47,7 @@ __global__ void multiply_add(T factor, T* out) {
   if (sum == T{12345}) *out = sum;
 }
 
-/// Returns the median of some repeats, after an uncounted one.
+/// Returns the median of some repeats. A first run does not count.
 template <class Launch>
 double median_seconds(const cuda::Stream& stream, const Launch& launch) {
   cuda::Event start;

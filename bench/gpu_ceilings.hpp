@@ -1,12 +1,12 @@
-// The ceilings of a GPU, as measured: memory bandwidth and multiply-add rate.
+// The measured ceilings of a GPU: memory bandwidth and multiply-add rate.
 #pragma once
 
 #include "bench/ceilings.hpp"
 
 namespace gradus::bench {
 
-/// Measures the GPU of this number once per process. Throws Error if it cannot be used, and UnsupportedError in a build
-/// without CUDA.
+/// Measures the GPU with this number, once per process. Throws Error if it cannot be used, and UnsupportedError in a
+/// build without CUDA.
 Ceilings measure_gpu_ceilings(int gpu);
 
 }  // namespace gradus::bench

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// The name of a share of a ceiling.
+/// The name of a share of a ceiling, for each ceiling.
 struct CeilingName {
   double Ceilings::*rate;
   std::string_view key;
@@ -40,7 +40,7 @@ const CeilingName& name_of(double Ceilings::*ceiling) {
   return *std::ranges::find(ceiling_names, ceiling, &CeilingName::rate);
 }
 
-/// Returns the rows of a group without figures. A row that two runs share appears once.
+/// Returns the rows of a group, without figures. If two runs share a row, it appears once.
 std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, const std::vector<VariantRun>& runs) {
   std::vector<Row> rows;
   for (const VariantRun& run : runs) {
@@ -60,7 +60,7 @@ std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, 
   return rows;
 }
 
-/// Runs the rows without trouble repeatedly, in random order.
+/// Runs the rows that have no trouble repeatedly, in random order.
 void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort, const Reporter& report) {
   std::vector<Job> jobs;
   std::vector<Row*> timed;
@@ -118,7 +118,7 @@ void measure_group(const ProblemRow& problem, Workload& workload, const Bench& b
     row.speedup = first->seconds.median / row.seconds.median;
     row.figures = workload.figures(row);
     for (const Work& work : workload.work(row)) {
-      const double ceiling = ceilings_of(row).*work.ceiling;  // 0: not measured there
+      const double ceiling = ceilings_of(row).*work.ceiling;  // 0 if the phase was not measured in this row
       row.shares.emplace_back(
           work.ceiling, ceiling > 0 ? work.amount / work.seconds / ceiling : std::numeric_limits<double>::quiet_NaN());
     }
@@ -144,7 +144,8 @@ std::string mebibytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.1f}", static_cast<double>(*bytes) / 1048576) : "-";
 }
 
-/// Adds a column for each phase that takes at least 1 % of some row's time, in the order of their first use.
+/// Adds a column for each phase that takes at least 1 % of some row's time. Columns are in the order in which phases
+/// first occur.
 void add_phase_columns(const std::vector<Row>& rows, std::vector<Column>& columns) {
   for (const Row& row : rows)
     for (const Phase& phase : row.phases) {
@@ -264,7 +265,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
         row.threads = cpu::thread_count(execution);
         row.pinning = one_thread || on_gpu ? Pinning::none : pinning;
         row.on_gpu = on_gpu;
-        if (!support) {  // a single row, for all settings
+        if (!support) {  // a single row stands for all settings
           row.trouble = "cannot run here: " + support.reason;
           return {row};
         }
@@ -282,7 +283,7 @@ bool Report::right() const {
 }
 
 Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks) {
-  // Detects misspelt names before the first measurement.
+  // Finds misspelt names of variants before the first measurement.
   for (const Bench& bench : benches)
     for (const VariantRun& run : bench.runs)
       for (const std::string& name : run.variants) variant_info(problem, name);

@@ -1,4 +1,4 @@
-// Measures variants with their settings on the workloads of a problem, and formats the report as tables or JSON.
+// Measures variants, with their settings, on the workloads of a problem. Formats the report as tables or JSON.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace gradus::bench {
 
-/// Variants that share their settings; the product of all lists is measured.
+/// Variants that share their settings. All combinations of the values in the lists are measured.
 struct VariantRun {
-  std::vector<std::string> variants;  ///< empty: all that run here
-  std::vector<int> threads = {0};     ///< 0: one per core. A sequential variant runs once
+  std::vector<std::string> variants;  ///< variants to measure; empty: all that run here
+  std::vector<int> threads = {0};     ///< numbers of threads; 0: one per core. A sequential variant runs once
   std::vector<Pinning> pinnings = {Pinning::none};
   std::vector<int> block_sizes = {0};  ///< block sizes of GPU variants; 0: the default. CPU variants run once
 };
@@ -34,7 +34,7 @@ struct Group {
   std::string label;
   std::string title;
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
-  std::string verified;  ///< describes the verification
+  std::string verified;  ///< description of the verification
   std::vector<Row> rows;
 };
 
@@ -48,18 +48,18 @@ struct TeamCeilings {
 
 struct Report {
   std::string problem;
-  std::vector<TeamCeilings> ceilings;  ///< ceilings for all threads and GPUs of the rows
+  std::vector<TeamCeilings> ceilings;  ///< ceilings for all numbers of threads and GPUs of the rows
   std::vector<Group> groups;
 
   bool right() const;
 };
 
-/// A line of headings, then a line for each row. Rows without figures have only settings and, in the last column, the
+/// A line of headings, and a line for each row. Rows without figures have only settings and, in the last column, the
 /// reason.
 using Table = std::vector<std::vector<std::string>>;
 
 struct BenchCallbacks : InputCallbacks {
-  std::function<void(const Group&)> group_done = {};  ///< called after each group, so that users see figures early
+  std::function<void(const Group&)> group_done = {};  ///< called after each group, so that users see its figures early
 };
 
 /// Returns true if variant, threads, ranks, pinning and block size are equal.

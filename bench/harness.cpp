@@ -13,7 +13,8 @@ namespace gradus::bench {
 
 namespace {
 
-// Starts the engine, which is configured by a command line. The arguments are fixed; options of gradus do not reach it.
+// Starts the engine, which takes its configuration from a command line. The arguments are fixed, and options of gradus
+// do not reach the engine.
 void start_engine() {
   static const bool started = [] {
     std::string name = "gradus";
@@ -26,7 +27,7 @@ void start_engine() {
   (void)started;
 }
 
-// Returns true if a run failed. Google Benchmark 1.8 renamed the field.
+// Returns true if a run has failed. Google Benchmark 1.8 renamed the field that states this.
 template <class Run>
 bool has_failed(const Run& run) {
   if constexpr (requires { run.error_occurred; }) return run.error_occurred;
@@ -66,7 +67,7 @@ void measure(std::vector<Job>& jobs, const Effort& effort,
              const std::function<void(std::int64_t, std::int64_t)>& progress) {
   start_engine();
   std::exception_ptr failure;
-  std::vector<std::vector<std::string>> phase_names(jobs.size());  // in order of first use
+  std::vector<std::vector<std::string>> phase_names(jobs.size());  // phases in order of first use
   std::int64_t begun = 0;
   const std::int64_t total = static_cast<std::int64_t>(jobs.size()) * effort.repeats;
 

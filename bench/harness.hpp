@@ -11,7 +11,7 @@
 
 namespace gradus::bench {
 
-/// One repetition: the mean over its runs.
+/// The result of one repetition: the mean over its runs.
 struct Sample {
   double seconds = 0;
   std::int64_t runs = 1;
@@ -19,18 +19,18 @@ struct Sample {
 };
 
 struct Job {
-  /// Runs the job once. Only the returned `seconds` count, not the rest of the call.
+  /// Runs the job once. Only the returned `seconds` count as its time, not the rest of the call.
   std::function<Sample()> run;
   std::vector<Sample> samples;
 };
 
 struct Effort {
   int repeats = 5;
-  double minimal_seconds = 0;  ///< a sample consists of the runs that take about this long; 0: one run
+  double minimal_seconds = 0;  ///< a sample consists of as many runs as take about this long; 0: one run
 };
 
-/// Measures all jobs. Calls `progress` for every run with the numbers of started samples and of all samples. An
-/// exception of a job ends the measurement and is rethrown.
+/// Measures all jobs. Calls `progress` for every run, with the number of started samples and the number of all samples.
+/// If a job throws an exception, ends the measurement and rethrows it.
 void measure(std::vector<Job>& jobs, const Effort& effort,
              const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
 

@@ -30,7 +30,7 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "kmeans";
 
-// Limit for the slow oracle; larger inputs are compared on a prefix of the points.
+// Limit for the slow oracle. Larger inputs are compared on a prefix of the points.
 constexpr double oracle_operations = 2e8;
 
 constexpr std::string_view locked_variant = "openmp_locked";
@@ -58,11 +58,11 @@ struct Locking {
     if (!lock.empty()) options.push_back({"lock", lock});
     return options;
   }
-  /// Returns true if there is no lock, so that updates are lost. That case is measured intentionally.
+  /// Returns true if there is no lock, so that updates are lost. This case is measured intentionally.
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
-/// Fits the same points from the same k initial centroids.
+/// Fits the same points, always from the same k initial centroids.
 template <class T>
 class Fit : public Workload {
  public:
@@ -103,9 +103,9 @@ class Fit : public Workload {
     return sample;
   }
 
-  /// Returns the work: the points are read once per pass, with a multiply-add per point, centroid and dimension. The
-  /// last pass labels the points of the final centroids. On a GPU, copies before and after would dominate, so the
-  /// seconds are the time of a single iteration.
+  /// Returns the work of a fit. Each pass reads the points once, and takes a multiply-add per point, centroid and
+  /// dimension. The last pass labels the points with the final centroids. On a GPU, copies before and after would
+  /// dominate, so the seconds are the time of a single iteration.
   std::vector<Work> work(const Row& row) const override {
     const double passes = row.on_gpu ? 1.0 : row.iterations + 1.0;
     const double seconds = row.on_gpu ? median(iteration_seconds_[row.index]) : row.seconds.median;
@@ -116,7 +116,7 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // Excludes reading, examining, copying to a device and the last labelling, which the figure above includes.
+    // Excludes reading, examining, copying to a device and the last labelling. The figure above includes them.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
@@ -157,7 +157,7 @@ class Fit : public Workload {
 
   bool is_wrong_on_purpose(const Row& row) const { return row.variant == locked_variant && locking_.loses_updates(); }
 
-  // Returns how many points and iterations the oracle can compute in a moment.
+  // Returns a number of points and a number of iterations that the oracle can compute within a second or so.
   std::pair<std::int64_t, int> oracle_share() const {
     const double row_operations = static_cast<double>(k_) * static_cast<double>(points_.columns());
     int iterations = iterations_;
@@ -198,9 +198,9 @@ class Fit : public Workload {
     return verified;
   }
 
-  // Runs an untimed fit of everything, which warms up caches and memory and measures peak memory. Compares the
-  // production variants with each other, and the others' inertia with theirs. Returns false if no production variant
-  // ran.
+  // Runs an untimed fit of all points, which warms up caches and memory and measures peak memory. Compares the
+  // production variants with each other, and the inertia of other variants with theirs. Returns false if no production
+  // variant ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     KMeansResult<T> reference;
     const Row* reference_row = nullptr;
@@ -237,8 +237,9 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  std::vector<std::vector<double>> iteration_seconds_;  ///< for each row: seconds of single iterations in all samples
-  std::vector<double> inertias_;                        ///< for each row: inertia of its fit
+  /// For each row: seconds of the single iterations in all samples.
+  std::vector<std::vector<double>> iteration_seconds_;
+  std::vector<double> inertias_;  ///< for each row: inertia of its fit
 };
 
 class Fits : public Workloads {
@@ -294,7 +295,7 @@ class Fits : public Workloads {
 
   std::vector<std::string> files() const override { return points_.files(); }
 
-  /// A few iterations are not scaled down.
+  /// A few iterations are too few to be scaled down.
   void scale(double share) override {
     constexpr int few_iterations = 10;
     points_.scale(share, 2 * std::int64_t{clusters_.front()});
@@ -321,7 +322,7 @@ class Fits : public Workloads {
   std::vector<int> clusters_ = {16};
   std::vector<std::string> locks_ = {""};
   std::string locked_ = choices_of("locked").front();
-  int iterations_ = 10;  ///< maximum; the fit also ends when no label changes
+  int iterations_ = 10;  ///< maximum number; the fit also ends when no label changes
 };
 
 }  // namespace

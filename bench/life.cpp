@@ -43,10 +43,10 @@ struct SoupAxes {
   LifeBoundary boundary = LifeBoundary::torus;
   double density = 0.3;
   std::uint64_t seed = 1;
-  bool frames = false;  ///< writes each generation as a PGM
+  bool frames = false;  ///< true: writes each generation as a PGM
 };
 
-// Limit of cell updates for the slow oracle.
+// Maximum number of cell updates for the slow oracle.
 constexpr double oracle_updates = 5e6;
 
 class TemporaryFolder {
@@ -75,7 +75,7 @@ class Soup : public Workload {
 #pragma omp parallel for
     for (std::int64_t y = 0; y < size.height; ++y)
       for (std::int64_t x = 0; x < size.width; x += 8) {
-        // Sixteen random bits for each of eight cells.
+        // Draws sixteen random bits for each of eight cells.
         const auto index = static_cast<std::uint64_t>(y) << 32 | static_cast<std::uint64_t>(x / 8);
         const auto block = random.block(index);
         for (std::int64_t cell = 0; cell < std::min<std::int64_t>(8, size.width - x); ++cell) {
@@ -173,7 +173,7 @@ class Soup : public Workload {
 
   LifeOptions options() const { return {.rule = rule_, .boundary = axes_.boundary, .generations = axes_.generations}; }
 
-  /// Runs one call per generation, and writes a file for each.
+  /// Makes one call per generation, and writes a file after each.
   Sample run_with_frames(const Row& row, core::Clock::time_point start) {
     const TemporaryFolder folder;
     LifeOptions one = options();
@@ -198,7 +198,8 @@ class Soup : public Workload {
       const std::string name = folder / (std::to_string(generation) + ".pgm");
       std::ofstream file(name, std::ios::binary);
       if (!(file << files::life_text(frame, ".pgm")).flush()) throw Error("cannot write '" + name + "'");
-      std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));  // all may take gigabytes
+      // The files of all generations may take gigabytes.
+      std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));
     }
     return sample_of(core::seconds_since(start), phases);
   }
@@ -209,8 +210,9 @@ class Soup : public Workload {
     return life(cells_.view(), options(), memory, execution_of(row, {}));
   }
 
-  /// Verifies windows. A cell after N generations depends on the cells within distance N. The oracle recomputes some
-  /// windows from these cells, within its limit. Returns a description of the fault, or "" if the windows are correct.
+  /// Verifies windows of the result. A cell after N generations depends on the cells within distance N. From these
+  /// cells, the oracle recomputes as many windows as its limit allows. Returns a description of the fault, or "" if the
+  /// windows are correct.
   std::string wrong_window(const LifeGridView& is) const {
     const std::int64_t reach = axes_.generations;
     const double of_one =
@@ -221,7 +223,7 @@ class Soup : public Workload {
     for (int window = 0; window < windows; ++window) {
       const auto number = static_cast<std::uint64_t>(window);
       constexpr std::int64_t side = 8;
-      // Includes windows that cross the borders.
+      // Some windows cross the borders.
       const std::int64_t top =
           static_cast<std::int64_t>(random.below(2 * number, static_cast<std::uint64_t>(is.height)));
       const std::int64_t left =
@@ -303,7 +305,7 @@ class Soups : public Workloads {
       throw UsageError("frames: a plane has no size; choose the boundary dead or torus");
   }
 
-  /// Scales the work: first the generations, then the grid.
+  /// Scales the work. First reduces the generations, then the grid.
   void scale(double share) override {
     const double generations = std::max(share * static_cast<double>(axes_.generations),
                                         std::min(10.0, static_cast<double>(axes_.generations)));
@@ -325,7 +327,7 @@ class Soups : public Workloads {
   }
 
  private:
-  /// Parses "1000" or "1000x37", columns first.
+  /// Parses a size: "1000" or "1000x37", columns first.
   static Size size_of(const std::string& label, const std::string& text) {
     constexpr std::int64_t most = std::int64_t{1} << 32;
     const std::size_t x = text.find('x');

@@ -1,4 +1,4 @@
-// Benchmarks locks: threads that enter a number of critical sections.
+// Benchmarks locks: threads enter a number of critical sections.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ using locks_detail::Variant;
 using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "locks";
-// Each timed wait reads the clock twice, so waits are measured in a separate run.
+// To time a wait, the clock is read twice, so waits are measured in a separate run.
 constexpr std::int64_t most_timed_waits = 200000;
 
 std::string nanoseconds(double value) { return fmt::format("{:.3g}", value); }
 
-/// Threads that compete for one lock, with some work inside and outside the critical section.
+/// Threads that compete for one lock. They have some work inside and outside the critical section.
 class LockWorkload : public Workload {
  public:
   LockWorkload(Problem problem, std::stop_token stop) : problem_(std::move(problem)) {
@@ -113,7 +113,7 @@ class LockWorkload : public Workload {
     return core::find_variant(locks_detail::variants(), name, problem_name);
   }
 
-  /// Throws VerificationError if the lock did not ensure mutual exclusion.
+  /// Throws VerificationError if the lock has not ensured mutual exclusion.
   static Result contend(const Row& row, const Problem& problem) {
     const Variant& variant = variant_called(row.variant);
     std::vector<Phase> phases;

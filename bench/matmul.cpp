@@ -47,7 +47,7 @@ struct ProductAxes {
   std::uint64_t seed = 1;
 };
 
-// Limit of products for the slow oracle, which computes elements spread over C.
+// Maximum number of products for the slow oracle, which computes elements that are spread over C.
 constexpr double oracle_products = 2e7;
 
 template <class T>
@@ -161,7 +161,7 @@ class Products : public Workload {
                                         axes_.beta);
   }
 
-  /// Returns elements of C with their expected values.
+  /// Returns some elements of C, with their expected values.
   std::vector<SampledElement> sample_elements() {
     const Problem<T> of = problem();
     const std::int64_t all = axes_.batch * size_.m * size_.n;
@@ -236,7 +236,7 @@ class AllProducts : public Workloads {
 
   void prepare(const InputCallbacks&) override {}
 
-  /// Scales the work, which grows with the product of the three sizes.
+  /// Scales the work, which is proportional to the product of the three sizes.
   void scale(double share) override {
     const double by = std::cbrt(share);
     const auto shrink = [&](std::int64_t& size) {
@@ -257,7 +257,7 @@ class AllProducts : public Workloads {
   }
 
  private:
-  /// Parses "1000" or "1000x20x300".
+  /// Parses a shape: "1000" or "1000x20x300".
   static Size size_of(const std::string& label, const std::string& text) {
     std::vector<std::int64_t> sizes;
     std::string_view rest = text;

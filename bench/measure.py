@@ -3,10 +3,10 @@
 usage: measure.py cpu|gpu --gradus build/gradus [--only WORD,...] [--into FOLDER] [--scale X] [--draft]
        measure.py --state                        print each result and whether it is current, stale or missing
 
-A measurement is a row of MEASUREMENTS. Its raw file in docs/results carries the facts of the run: machine, command, a
+A measurement is a row of MEASUREMENTS. Its raw file in docs/results records the facts of the run: machine, command, a
 commit without local changes, and the digest of the problem's code (docs/figures.py). Documents show a result as long as
-that digest is the digest of the code. --scale and --draft are for trying a new row: their results are never kept in
-docs/results, and are stale if they are copied there. A result whose run failed is kept as NAME.failed.json.
+this digest equals the digest of the present code. --scale and --draft are for testing a new row: docs/results never
+keeps their results, and copies of them there count as stale. A result whose run failed is kept as NAME.failed.json.
 """
 
 import argparse
@@ -26,8 +26,8 @@ from figures import RESULTS, digest, digest_at, is_clean, state  # noqa: E402
 BENCH = "gradus bench"
 OTHERS = "baselines.py"
 
-# Name of the raw file, problem, machine, the program and its arguments. {gpu} stands for the variants on a GPU, {all} for the
-# number of cores, {scale} for the share of the sizes.
+# Name of the raw file, problem, machine, the program and its arguments. {gpu} stands for the variants on a GPU, {all}
+# for the number of cores, and {scale} for the share of the sizes.
 MEASUREMENTS = [
     ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads {all} --repeats 2"),
     ("kmeans-cpu-baselines", "kmeans", "cpu", OTHERS, "--repeats 3 --lines uniform,pixels"),
@@ -50,7 +50,8 @@ MEASUREMENTS = [
     ("shortest-paths-gpu", "shortest_paths", "gpu", BENCH, "-n 8192 --variants {gpu} --repeats 3"),
     ("matmul-gpu", "matmul", "gpu", BENCH, "--size 8192 --dtype f32,f64 --variants {gpu} --repeats 3"),
     ("life-gpu", "life", "gpu", BENCH, "--size 4096 -g 100 --variants {gpu} --repeats 5"),
-    # The published experiments, each well under a minute. Published speed-ups are judged at full size alone.
+    # The published experiments, each of which takes well under a minute. Published speed-ups are judged only at full
+    # size.
     ("experiment-floyd-warshall-openmp", "shortest_paths", "cpu", BENCH, "--experiment floyd-warshall-openmp --scale 0.02 --repeats 1"),
     ("experiment-kmeans-locks", "kmeans", "cpu", BENCH, "--experiment kmeans-locks --scale 0.1 --repeats 2"),
     ("experiment-kmeans-openmp", "kmeans", "cpu", BENCH, "--experiment kmeans-openmp --scale 0.01 --repeats 1"),
@@ -67,14 +68,15 @@ MEASUREMENTS = [
 
 
 def gpu_variants(gradus, problem):
-    """The variants on a GPU that run on this machine, joined by commas."""
+    """Returns the variants on a GPU that run on this machine, joined by commas."""
     listed = json.loads(subprocess.run([gradus, "list", problem.replace("_", "-"), "--json"], check=True, capture_output=True,
                                        text=True).stdout)
     return ",".join(row["name"] for row in listed[0]["variants"] if row["backend"] == "cuda" and row["runs_here"])
 
 
 def command_of(options, problem, program, arguments, target):
-    """The command line of a measurement. An experiment names its problem itself."""
+    """Returns the command line of a measurement. For an experiment, it does not include the problem, which the
+    experiment names."""
     name = problem.replace("_", "-")
     words = arguments.format(all=options.cores, scale=options.scale,
                              gpu=gpu_variants(options.gradus, problem) if "{gpu}" in arguments else "").split()
@@ -90,11 +92,12 @@ def command_of(options, problem, program, arguments, target):
 
 
 def measure(options, row):
-    """Runs one measurement and completes its facts. Returns what went wrong, or nothing."""
+    """Runs one measurement and completes its facts. Returns a description of the fault, or None."""
     name, problem, machine, program, arguments = row
-    target = options.into / f"{name}.failed.json"  # it gets its name once it is known to be good; an earlier result remains
+    # The file gets its final name once the result is known to be good. Until then, an earlier result remains.
+    target = options.into / f"{name}.failed.json"
     target.unlink(missing_ok=True)
-    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # also the default call runs on the CPU then
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # makes the default call run on the CPU, too
     ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, env={**os.environ, **hidden},
                            capture_output=True, text=True, check=False)
     if not target.is_file():

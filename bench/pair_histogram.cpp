@@ -45,7 +45,7 @@ std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_fil
 
 namespace {
 
-/// Returns true if the tilts look like angles in degrees.
+/// Returns true if the tilts are likely to be angles in degrees.
 bool may_be_angles(const std::array<double, 3>& tilts) {
   return std::ranges::all_of(tilts, [](double tilt) { return tilt >= 30 && tilt <= 150; });
 }
@@ -113,7 +113,7 @@ using pair_histogram_detail::Variant;
 
 constexpr std::string_view problem_name = "pair_histogram";
 
-// Limit for the slow oracle; larger inputs are compared on a prefix of the points.
+// Limit for the slow oracle. Larger inputs are compared on a prefix of the points.
 constexpr double oracle_pairs = 1e8;
 
 ordered_json to_json(const PairHistogramBins& bins) {
@@ -182,7 +182,7 @@ class Count : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// Returns d differences and d multiply-adds per pair at the float rate, counting a difference as a multiply-add. Any
+  /// Returns d differences and d multiply-adds per pair, at the float rate. A difference counts as a multiply-add. Any
   /// program that visits every pair must do this work.
   std::vector<Work> work(const Row& row) const override {
     return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
@@ -211,8 +211,8 @@ class Count : public Workload {
     return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
   }
 
-  // Replaces the truth for the prefix by the counts of all points. These come from the default variant, which is
-  // verified on the prefix, unless a row runs it anyway. Returns a description.
+  // Replaces the truth, which covers the prefix, by the counts of all points from the default variant. Verifies this
+  // variant on the prefix first. If every row runs this variant anyway, leaves the truth empty. Returns a description.
   std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
     const PairHistogramResult prefix_truth = std::exchange(truth_, {});
     const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
@@ -232,14 +232,15 @@ class Count : public Workload {
     if (!difference.empty()) mark_wrong(row, whom + difference);
   }
 
-  // Runs an untimed count of everything, which warms up caches and memory, measures peak memory, and is compared.
+  // Runs an untimed count of all points. It warms up caches and memory, measures peak memory, and is compared with the
+  // truth.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
       row.rechecked = result.report.rechecked;
-      if (truth_.edges.empty()) truth_ = result;  // with a single variant, later runs must agree with this one
+      if (truth_.edges.empty()) truth_ = result;  // if only one variant runs, its later runs must agree with this one
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
       counted_ = truth_.pairs - truth_.below - truth_.beyond;
@@ -251,7 +252,7 @@ class Count : public Workload {
   std::stop_token stop_;
   PairHistogramOptions options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;  ///< counts of the prefix, later of all points
+  PairHistogramResult truth_;  ///< counts of the prefix at first, of all points later
   std::uint64_t pairs_ = 0;    ///< number of pairs of all points
   std::uint64_t counted_ = 0;  ///< number of pairs in the bins
 };
@@ -286,8 +287,8 @@ class Counts : public Workloads {
       reading.stop = callbacks.stop;
       options_.bins.edges = read_edges(edges_file_, reading);
     }
-    pair_histogram_detail::Bins::bytes(options_.bins);  // throws if the bins are too many
-    (void)pair_histogram_detail::Bins(options_.bins);   // or invalid
+    pair_histogram_detail::Bins::bytes(options_.bins);  // throws if there are too many bins
+    (void)pair_histogram_detail::Bins(options_.bins);   // throws if the options are invalid
     for (const auto& [set, type] : sets)
       if (!set.generator.empty()) require_pairs(set.rows);
   }

@@ -1,4 +1,4 @@
-// The bins of pair-distance histograms as axes, for measurements and for `gradus pair-histogram`.
+// The bins of pair-distance histograms as axes of measurements. `gradus pair-histogram` has the same options.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace gradus::bench {
 
-/// Returns bin-width, bins, edges and cutoff. The edges axis stores only the file's name; read_edges() reads it.
+/// Returns the axes bin-width, bins, edges and cutoff. The axis `edges` stores only the name of the file; read_edges()
+/// reads it.
 std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_file);
 Axis box_axis(PairHistogramOptions& options);
 
-/// Throws UsageError unless there is either a width or a file of edges.
+/// Throws UsageError unless either a width or a file of edges is given.
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
-/// Calls pair_histogram_complete_bins(); an error about missing bins names the option.
+/// Calls pair_histogram_complete_bins(). If the call reports missing bins, names the option in the error.
 void complete_bins(PairHistogramOptions& options);
 std::vector<double> read_edges(const std::string& file, files::ReadOptions reading);
 

@@ -13,7 +13,7 @@
 
 namespace gradus::bench {
 
-/// Return the names of choices, and their placeholder in the help: "a|b|c".
+/// Return the names of choices, and the placeholder for them in the help: "a|b|c".
 std::vector<std::string> names_of(std::span<const core::Choice> choices);
 std::string form_of(std::span<const core::Choice> choices);
 template <NamedEnum Enum>
@@ -40,7 +40,7 @@ std::vector<std::string> parse_list(std::string_view name, std::string_view text
 std::vector<double> parse_real_list(std::string_view name, std::string_view text, double least, double most);
 std::vector<int> parse_whole_list(std::string_view name, std::string_view text, int least, int most);
 
-/// Replaces underscores by hyphens: "pair-counts" for "pair_counts".
+/// Replaces underscores by hyphens: "pair_counts" becomes "pair-counts".
 std::string with_hyphens(std::string_view name);
 
 }  // namespace gradus::bench

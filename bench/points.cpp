@@ -34,7 +34,7 @@ bool is_generator(const std::string& name) {
   });
 }
 
-/// Parses "1000x3", or "256MiBx3" for as many points as fit 256 MiB.
+/// Parses a shape: "1000x3", or "256MiBx3" for as many points as fit in 256 MiB.
 PointSet parse_shape(const std::string& label, const std::string& text) {
   const std::size_t cross = text.find('x');
   if (cross == std::string::npos)
@@ -148,7 +148,7 @@ void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::
   std::vector<std::string> inputs = tables;
   inputs.push_back(is_file() ? data_ : "");
   require_table_for_header(reading_, inputs);
-  // Some files are read once for each type; their notes are printed once.
+  // Some files are read once for each type, but their notes are printed only once.
   if (callbacks.note)
     reading_.note = [note = callbacks.note, said = std::make_shared<std::string>()](const std::string& doubt) {
       if (std::exchange(*said, doubt) != doubt) note(doubt);

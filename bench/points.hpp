@@ -16,10 +16,10 @@ namespace gradus::bench {
 
 /// A generator with a shape, or a file.
 struct PointSet {
-  std::string generator;  ///< one of generator_names(); empty: `file`
+  std::string generator;  ///< name of a generator, one of generator_names(); empty: the points are in `file`
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t mebibytes = 0;  ///< total size, instead of rows
+  std::int64_t mebibytes = 0;  ///< total size, which determines the number of rows
   std::string file;
 
   std::string name() const { return generator.empty() ? file : generator; }
@@ -29,32 +29,32 @@ struct PointSet {
 core::Generator generator_called(std::string_view name);
 std::vector<std::string> generator_names();
 
-/// Makes the points, or reads them with these options, as `type`. Generated points depend only on the set, never on the
-/// machine. The stop request of `reading` applies to both.
+/// Makes the points, or reads them with these options, in the type `type`. Generated points depend only on the set, not
+/// on the machine. The stop request of `reading` applies to both cases.
 files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
 inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
-/// Throws UsageError if --header is given and no input is a text table. Ignores empty paths.
+/// Throws UsageError if --header is given but no input is a text table. Ignores empty paths.
 void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);
 
 /// The axes of measurements on points: --data, --shape, --dtype and --header.
 class PointAxes {
  public:
-  /// `usual` is the default set.
+  /// `usual` is the set of points that the axes describe by default.
   explicit PointAxes(PointSet usual) : usual_(std::move(usual)), data_(usual_.generator) {}
 
   std::vector<Axis> axes();
-  /// Checks the axes after parsing; `tables` are further files that are read with the same options.
+  /// Checks the axes after parsing. `tables` are other files that are read with the same options.
   void prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables = {});
   std::vector<std::string> files() const;
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);
 
-  /// For prepare(): the sets to make or read in each type, with the number of rows if known.
+  /// Returns the sets to make or read in each type, for prepare(). A set has the number of rows if it is known.
   std::vector<std::pair<PointSet, files::ElementType>> sets() const;
   const files::ReadOptions& reading() const { return reading_; }
 
-  /// Calls function(points as a view, their set) for each set.
+  /// Calls function(view of the points, their set) for each set.
   template <class Function>
   void for_each(const InputCallbacks& callbacks, const Function& function) const {
     for (const auto& [set, type] : sets()) {
@@ -70,7 +70,7 @@ class PointAxes {
   bool is_file() const;
 
   PointSet usual_;
-  std::string data_;  ///< a generator, or a file
+  std::string data_;  ///< name of a generator, or of a file
   std::vector<PointSet> shapes_;
   std::vector<files::ElementType> types_ = {files::ElementType::f32};
   files::ReadOptions reading_;
@@ -83,7 +83,7 @@ std::string_view type_name() {
   return gradus::to_string(sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64);
 }
 
-/// Returns for example "1000 x 3 f32 uniform".
+/// Returns a text such as "1000 x 3 f32 uniform".
 template <class T>
 std::string points_title(MatrixView<const T> points, const std::string& name) {
   return std::to_string(points.rows()) + " x " + std::to_string(points.columns()) + " " + std::string(type_name<T>()) +

@@ -86,7 +86,7 @@ ordered_json read_json(const std::string& path) {
 
 namespace {
 
-/// The keys of a row that are members of Row.
+/// The keys that have a member of Row each.
 constexpr std::array row_keys{"variant", "threads", "ranks",  "pinning", "block_size", "contract", "trouble",
                               "seconds", "speedup", "phases", "samples", "iterations", "rechecked"};
 constexpr std::array group_keys{"label", "title", "verified", "rows"};
@@ -111,7 +111,8 @@ Row row_of(const JsonValue& value, const ProblemRow& problem) {
   row.threads = value["threads"].whole();
   if (value.has("ranks")) row.ranks = value["ranks"].whole();
   row.pinning = pinning_of(value["pinning"]);
-  if (value.has("block_size")) row.block_size = value["block_size"].whole();  // absent in files from before GPU support
+  // Absent in files that are older than GPU support.
+  if (value.has("block_size")) row.block_size = value["block_size"].whole();
   const std::span<const core::VariantInfo> ladder = problem.ladder->variants();
   const auto known = std::ranges::find(ladder, row.variant, &core::VariantInfo::name);
   row.on_gpu = known != ladder.end() && known->backend == core::Backend::cuda;
@@ -160,7 +161,7 @@ TeamCeilings ceilings_of(const JsonValue& value) {
   team.on_gpu = value.has("device") && value["device"].text() == "gpu";
   team.threads = value["threads"].whole();
   team.pinning = pinning_of(value["pinning"]);
-  for (const auto& [key, rate] : ceiling_rates)  // older files may lack some
+  for (const auto& [key, rate] : ceiling_rates)  // older files may lack some of these
     if (value.has(std::string(key))) team.ceilings.*rate = value[std::string(key)].number();
   return team;
 }

@@ -1,5 +1,5 @@
 // Reads raw results of `gradus bench` from JSON. Errors about missing or malformed parts name the file and the place in
-// it.
+// the file.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace gradus::bench {
 
-/// A value of a JSON file with its place: "groups[0].rows[3].seconds". Access to a missing member or with another type
-/// throws InputError.
+/// A value of a JSON file and its place, such as "groups[0].rows[3].seconds". Throws InputError for access to a missing
+/// member, or to a value of another type.
 class JsonValue {
  public:
-  /// A whole file, which must outlive the value.
+  /// The value of the whole file. The file must outlive the value.
   JsonValue(const nlohmann::ordered_json& json, const std::string& path) : json_(&json), path_(&path) {}
 
   const nlohmann::ordered_json& json() const { return *json_; }
@@ -41,13 +41,13 @@ class JsonValue {
   std::string place_;
 };
 
-/// Throws InputError, with the byte offset, if the file is not valid JSON.
+/// Reads a JSON file. If it is malformed, throws InputError with the byte offset.
 nlohmann::ordered_json read_json(const std::string& path);
 
 struct ResultFile {
   std::string path;
   nlohmann::ordered_json json;
-  /// Figures and shares that `gradus bench` computed are among the figures of the rows.
+  /// The figures of the rows include the figures and shares that `gradus bench` computed.
   Report report;
 };
 

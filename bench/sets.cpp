@@ -47,7 +47,7 @@ Mix parse_mix(const std::string& label, const std::string& text) {
   return {parts[0], parts[1], parts[2]};
 }
 
-/// Threads that use a set of some size, with one mix of calls.
+/// Threads that use a set of a given size, with one mix of calls.
 class SetWorkload : public Workload {
  public:
   SetWorkload(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
@@ -102,7 +102,7 @@ class SetWorkload : public Workload {
     statistics.leaked = std::max(statistics.leaked, outcome.leaked_bytes);
     statistics.yes =
         static_cast<double>(outcome.answered_yes) / static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
-    // Extrapolated to all calls.
+    // Extrapolates from the measured calls to all calls.
     const auto calls = static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
     return sample_of(outcome.seconds * static_cast<double>(problem_.operations) / calls, phases);
   }
@@ -121,8 +121,8 @@ class SetWorkload : public Workload {
 
  private:
   struct RowStatistics {
-    std::size_t peak_garbage = 0;  ///< maximum over all runs, in bytes
-    std::int64_t leaked = 0;       ///< maximum over all runs, in bytes, after the set's destruction
+    std::size_t peak_garbage = 0;  ///< maximum memory over all runs, in bytes
+    std::int64_t leaked = 0;       ///< maximum memory over all runs after the set's destruction, in bytes
     double yes = 0;
   };
 
@@ -195,7 +195,7 @@ class SetWorkloads : public Workloads {
 
   void prepare(const InputCallbacks&) override {}
 
-  /// Scales the number of calls. Sizes stay, because they are the subject of experiments.
+  /// Scales the number of calls. Sizes of sets stay the same, because experiments are about them.
   void scale(double share) override {
     axes_.operations =
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));

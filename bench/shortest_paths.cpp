@@ -32,7 +32,7 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// Limit for the slow oracle; larger graphs are compared on a part.
+// Limit for the slow oracle. Larger graphs are compared on a part.
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>
@@ -46,8 +46,8 @@ constexpr double Ceilings::*add_min_rate() {
 struct GraphAxes {
   std::vector<std::int64_t> vertices{1024};
   double density = 1;
-  std::vector<double> degrees;  ///< average number of edges from a vertex; empty: matrices of weights
-  std::int64_t sources = 0;     ///< 0: all vertices
+  std::vector<double> degrees;  ///< average number of edges from a vertex; empty: the graphs are matrices of weights
+  std::int64_t sources = 0;     ///< number of source vertices; 0: all
   std::int64_t heaviest = 1000;
   std::uint64_t seed = 1;
   bool predecessors = false;
@@ -57,8 +57,8 @@ struct GraphAxes {
 template <class T>
 class RandomGraph {
  public:
-  /// `degree` is the average number of edges from a vertex, capped at the possible maximum. If negative, the graph is a
-  /// matrix of the given density.
+  /// `degree` is the average number of edges from a vertex, which is capped at the possible maximum. If it is negative,
+  /// the graph is a matrix with the density of the axes.
   RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
     if (!is_listed()) {
       matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);
@@ -92,8 +92,8 @@ class RandomGraph {
         .facts.shape(vertices_, predecessors);
   }
 
-  /// Returns a part that the oracle can compute. For a matrix, its first vertices. For a list, a new graph of the same
-  /// degree, because its first vertices alone would have almost no edges.
+  /// Returns a part that the oracle can compute. For a matrix, these are the first vertices. For a list, it is a new
+  /// graph of the same degree, because the first vertices alone would have almost no edges between them.
   RandomGraph part(const GraphAxes& axes) const {
     const std::int64_t n = std::min(vertices_, oracle_vertices);
     if (is_listed()) return {n, degree_, axes};
@@ -123,7 +123,7 @@ class RandomGraph {
   std::vector<T> weights_;
 };
 
-/// Returns `wanted` of n vertices, evenly spread, or an empty list for 0 (all vertices).
+/// Returns `wanted` of n vertices, evenly spread. If `wanted` is 0, returns an empty list, which means all vertices.
 std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   std::vector<std::int64_t> sources;
   const std::int64_t count = std::min(wanted, n);
@@ -192,8 +192,8 @@ class Paths : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// Returns an addition and a minimum for each pair and each intermediate vertex. Algorithms for lists do much less,
-  /// so for lists there is no such share.
+  /// Returns the work: an addition and a minimum for each pair and each intermediate vertex. Algorithms on lists do
+  /// much less, so lists have no share of a ceiling.
   std::vector<Work> work(const Row& row) const override {
     if (graph_.is_listed()) return {};
     return {{add_min_rate<T>(), relaxations(), row.seconds.median}};
@@ -219,7 +219,7 @@ class Paths : public Workload {
     return graph.paths(options, execution_of(row, stop_));
   }
 
-  /// Compares the rows of the sources. compare() needs whole matrices, so the oracle's rows fill in the rest.
+  /// Compares the rows of the sources. compare() needs whole matrices, so the oracle's rows replace the missing rows.
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);
@@ -235,8 +235,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // Runs everything once, untimed, which warms up caches and memory and measures peak memory. Integer results are
-  // compared with the first row's.
+  // Runs every row once, untimed, which warms up caches and memory and measures peak memory. Compares integer results
+  // with the result of the first row.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
@@ -340,7 +340,8 @@ class AllPaths : public Workloads {
     }
   }
 
-  /// Scales the work, which grows with the cube of the vertices, or with vertices (or sources) times edges.
+  /// Scales the work. For matrices, it grows with the cube of the vertices. For lists, it grows with vertices (or
+  /// sources) times edges.
   void scale(double share) override {
     const auto shrunk = [](std::int64_t size, double by) {
       return std::max(std::min<std::int64_t>(size, 8), static_cast<std::int64_t>(by * static_cast<double>(size)));

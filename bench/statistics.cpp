@@ -11,12 +11,12 @@ namespace gradus::bench {
 
 namespace {
 
-/// Returns how many of the smallest and of the largest of all `first` x `second` ratios may be cut off. The true ratio
-/// is outside the rest with probability at most `doubt`.
+/// Returns the number of ratios that may be cut off at each end of all `first` x `second` ratios, sorted by size. The
+/// true ratio is outside the remaining ratios with probability at most `doubt`.
 std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) {
-  // ways[u] is the number of orderings of all samples in which u pairs have the first quantity's sample after the
-  // other's. These are the coefficients of a Gaussian binomial, the product of (1 - q^(first + i)) / (1 - q^i) for i =
-  // 1 .. second.
+  // ways[u] is the number of orderings of all samples with exactly u pairs in which the sample of the first quantity
+  // follows the sample of the other. These numbers are the coefficients of a Gaussian binomial, the product of (1 -
+  // q^(first + i)) / (1 - q^i) for i = 1 .. second.
   std::vector<double> ways(first * second + 1, 0.0);
   ways.front() = 1;
   double all = 1;
@@ -31,8 +31,8 @@ std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) 
   return outside;
 }
 
-/// Returns how many of the smallest and of the largest pair ratios may be cut off. Each is below the true median with
-/// probability 1/2, like a coin toss.
+/// Returns the number of ratios that may be cut off at each end of all pair ratios, sorted by size. The ratio of a pair
+/// is below the true median with probability 1/2, like a coin toss.
 std::size_t pairs_outside(std::size_t pairs, double doubt) {
   // The probability that exactly `outside` ratios are below the median.
   double probability = std::pow(0.5, static_cast<double>(pairs));

@@ -1,7 +1,5 @@
-// Verifies a room that has cases: every variant, on every case, in all its types, against the oracle.
-// bench/<problem>.cpp instantiates it.
-//
-// The template argument Room is the Trial of the room's cases.hpp.
+// Verifies a room that has cases: compares every variant with the oracle, on every case and in all types of the case.
+// bench/<problem>.cpp instantiates the template, whose argument Room is the Trial of the room's cases.hpp.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +52,7 @@ std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& option
   return wanted;
 }
 
-// Verifies one case in one type for every variant; `rows` has a row of that type per variant.
+// Verifies one case in one type for every variant. `rows` has one row per variant, which belongs to this type.
 template <class Room, class T, class CaseData>
 void verify_case(const typename Room::Case& one, const CaseData& data, int seed, const VerifyOptions& options,
                  const std::vector<const typename Room::Variant*>& variants, std::vector<VerifyRow>& rows) {
@@ -85,7 +83,7 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
   }
 }
 
-/// Returns a variant's contract in type T: the row's contract, unless the room overrides it for this type.
+/// Returns the contract of a variant in type T: the contract of its row, unless the room overrides it for this type.
 template <class Room, class T>
 core::Contract contract_in(const typename Room::Variant& variant) {
   if constexpr (requires { Room::template contract_in<T>(variant); }) return Room::template contract_in<T>(variant);
@@ -109,7 +107,7 @@ template <class Room, class... T>
 VerifyReport verify_room_in(core::Elements<T...>, const VerifyOptions& options, const VerifyProgress& progress) {
   const auto variants = wanted_variants<Room>(options);
   const auto cases = wanted_cases<Room>(options);
-  std::vector<std::vector<VerifyRow>> rows;  // one list for each type
+  std::vector<std::vector<VerifyRow>> rows;  // one list of rows for each type
   (rows.push_back(empty_rows<Room, T>(variants)), ...);
   const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
   std::int64_t done = 0;

@@ -12,7 +12,7 @@
 namespace gradus::bench {
 namespace {
 
-/// Returns options for the first case of the problem on one thread.
+/// Returns options that select the first case of the problem and one thread.
 VerifyOptions little(const ProblemRow& problem) {
   VerifyOptions options;
   options.cases = {problem.cases().front()};

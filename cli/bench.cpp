@@ -1,4 +1,4 @@
-// `gradus bench`: measure variants over axes, or repeat a published experiment.
+// `gradus bench`: measures variants over axes, or repeats a published experiment.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// A problem with the settings of its axes.
+/// A problem and the settings of its axes.
 struct Candidate {
   const bench::ProblemRow* problem;
   std::shared_ptr<bench::Workloads> workloads;
@@ -32,11 +32,11 @@ struct BenchArguments {
   std::string experiment;
   double scale = 1;
   bench::VariantRun run;
-  std::vector<int> threads;  ///< empty: not given
+  std::vector<int> threads;  ///< numbers of threads; empty: not given
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
-  std::string json_file;  ///< empty: standard output, instead of the tables
+  std::string json_file;  ///< empty: write to standard output, instead of the tables
   std::string page_file;
 
   const Candidate& chosen() const {
@@ -111,7 +111,7 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Lists each claim with its verdict and rule, and a line for each input with the deciding figures.
+/// Lists each claim with its verdict and rule, and for each input a line with the figures that decide the verdict.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -159,7 +159,7 @@ std::string why_not_of_experiment(const BenchArguments& arguments) {
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
-// Returns the reason why an axis has no effect because no measured variant is of this kind, or "".
+// Returns the reason why an axis has no effect because no measured variant is of the required kind, or "".
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
@@ -177,7 +177,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis that several problems may share, shown as one option.
+/// An axis that several problems may share. It appears as one option.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -216,7 +216,7 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
   return all;
 }
 
-// Returns the reason why the axis has no effect, or "".
+// Returns the reason why the axis has no effect, or "" if it has one.
 std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arguments) {
   if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
   const std::string_view here = bench::find_problem(arguments.problem).name;
@@ -230,7 +230,7 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
     options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "For " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
     bench::Axis shown = axis.shown;
-    // The problem is parsed first, so that it is known when the other options are parsed.
+    // The problem has been parsed before all other options, so it is known here.
     shown.parse = [&arguments, axis](const std::string& label, const std::string& text) {
       const bench::Axis* own = axis.of(arguments.problem);
       (own != nullptr ? *own : axis.owners.front().second).parse(label, text);
@@ -248,7 +248,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
   for (const bench::Bench& part : parts)
     for (const std::string& file : part.workloads->files()) inputs.push_back(file);
   require_no_input_overwritten({arguments.json_file, arguments.page_file}, inputs);
-  // Opens the files first, so that an unwritable file fails before the measurement.
+  // Opens the files first, so that a file that cannot be written fails before the measurement.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
   std::optional<core::AtomicFile> page;

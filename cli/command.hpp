@@ -1,5 +1,5 @@
-// The table of the subcommands of `gradus`. commands.cpp lists the general commands, cli/<problem>.cpp the commands of
-// a problem; each command has a file. Parsing, help, completion and the manual all loop over commands().
+// The table of the subcommands of `gradus`. commands.cpp lists the general commands, and cli/<problem>.cpp lists the
+// commands of a problem. Each command has a file. Parsing, help, completion and the manual all loop over commands().
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace gradus::cli {
 
-/// Does the work after the command line is parsed and returns the exit status, 0 for success. Throws gradus::Error.
+/// Does the work after the command line has been parsed. Returns the exit status, 0 for success. Throws gradus::Error.
 using Action = std::function<int()>;
 
-/// The common options that a subcommand supports in addition to its specific ones.
+/// The common options that a subcommand supports in addition to its specific options.
 enum class Common : std::uint8_t {
-  none,    ///< prints text for a shell or a pager
-  output,  ///< --json, --quiet: Session::json, Session::quiet
-  place,   ///< also --device, --threads, --memory-limit, --gpu-memory-limit: Session::execution
-  job      ///< also --variant, --pin, --block-size
+  none,    ///< for commands that print text for a shell or a pager
+  output,  ///< adds --json and --quiet: Session::json, Session::quiet
+  place,   ///< also adds --device, --threads, --memory-limit, --gpu-memory-limit: Session::execution
+  job      ///< also adds --variant, --pin, --block-size
 };
 
-/// The headings of the common options in the help.
+/// The headings under which the help lists the common options.
 inline constexpr std::string_view job_heading = "Where and how to run";
 inline constexpr std::string_view output_heading = "Output";
 
-/// A file that a command writes, for the manual.
+/// A file that a command writes, as the manual describes it.
 struct WrittenFile {
   std::string_view name;
   std::string_view content;
@@ -38,36 +38,36 @@ struct WrittenFile {
 struct Command {
   std::string_view name;
   std::string_view summary;  ///< one line, in lower case, without a full stop
-  std::string examples;      ///< one command line per line; shown at the end of the help
+  std::string examples;      ///< command lines, one per line, which the help shows at its end
   Common common;
-  std::string_view problem;  ///< the problem whose variants --variant names, if `common` is `job`
+  std::string_view problem;  ///< if `common` is `job`: the problem whose variants --variant can name
   /// Adds the subcommand's options. Their targets must live as long as the returned action.
   Action (*setup)(Options& options, Session& session);
-  std::string_view first_line{};     ///< example for the short help; empty: not listed there
-  std::string_view first_comment{};  ///< comment next to that example
+  std::string_view first_line{};     ///< command line in the short help; empty: the short help leaves the command out
+  std::string_view first_comment{};  ///< comment next to `first_line`
   std::vector<WrittenFile> files = {};
-  bool on_ranks = false;     ///< can run as several ranks under mpirun
-  bool is_repeated = false;  ///< writes a summary that --repeat can run again
+  bool on_ranks = false;     ///< the command can run as several ranks under mpirun
+  bool is_repeated = false;  ///< the command writes a summary, from which --repeat can run it again
 };
 
 /// A kind of input that `gradus generate` makes for a problem.
 struct Generator {
-  /// The options common to all kinds.
+  /// Values of the options that all kinds share.
   struct Request {
     std::string kind;
     std::uint64_t seed = 0;
-    std::optional<double> density;  ///< a share of the possible elements, from 0 to 1
+    std::optional<double> density;  ///< share of the possible elements, from 0 to 1
     std::string output;
   };
   std::string_view name;
-  std::string_view summary;  ///< a few words
-  std::string_view density;  ///< the elements whose share --density sets; empty: no density
-  /// Adds the kind's options under the current heading; they have an effect for this kind only. The action writes
-  /// the file.
+  std::string_view summary;  ///< description in a few words
+  std::string_view density;  ///< the elements whose share --density sets; empty: the kind has no density
+  /// Adds the kind's options under the current heading. They have an effect for this kind only. The returned action
+  /// writes the file.
   Action (*setup)(Options& options, Session& session, const Request& request);
 };
 
-/// The contribution of cli/<problem>.cpp to the command line.
+/// The part that cli/<problem>.cpp contributes to the command line.
 struct ProblemCommands {
   struct Example {
     std::string_view command;
@@ -75,10 +75,10 @@ struct ProblemCommands {
   };
   std::vector<Command> commands;
   std::vector<Generator> generators = {};
-  std::vector<Example> examples;  ///< for the help of the general commands list, verify and bench
+  std::vector<Example> examples;  ///< examples for the help of the general commands list, verify and bench
 };
 
-/// Returns all commands in the order of the help: the problems' commands first.
+/// Returns all commands in the order of the help: first those that belong to a problem, then the general ones.
 const std::vector<Command>& commands();
 const std::vector<Generator>& generators();
 

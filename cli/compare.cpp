@@ -20,8 +20,8 @@ namespace {
 struct CompareArguments {
   std::string before;
   std::string after;
-  std::vector<std::string> more;     ///< further pairs of results
-  std::optional<double> fail_above;  ///< a share
+  std::vector<std::string> more;     ///< further pairs of results, old and new
+  std::optional<double> fail_above;  ///< a share, not a percentage
   bool any_machine = false;
 };
 

@@ -21,12 +21,12 @@ inline void add_table_output(Options& options, std::string& path, const std::str
                 {.choices = {}, .file = true, .is_result = false});
 }
 
-/// A destination opens its file at once, so that an unwritable path fails before the work. The file appears when it is
+/// Opens the file at once, so that a path that cannot be written fails before the work. The file appears when it is
 /// committed.
 class Destination {
  public:
-  /// An empty path means standard output. Throws UsageError if the extension names no supported format; .json is
-  /// supported only if `json` is set. A stop request cancels the writing.
+  /// If the path is empty, writes to standard output. Throws UsageError if the extension names no supported format;
+  /// .json is supported only if `json` is set. A stop request cancels the writing.
   Destination(const std::string& path, const std::stop_token& stop, bool json = false) {
     if (path.empty()) return;
     format_ = table_format(path, json);
@@ -41,7 +41,7 @@ class Destination {
 
   bool is_file() const { return file_.has_value(); }
   TableFormat format() const { return format_; }
-  /// Requires is_file().
+  /// May only be called if is_file().
   core::AtomicFile& file() { return *file_; }
 
  private:

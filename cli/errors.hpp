@@ -11,22 +11,23 @@
 
 namespace gradus::cli {
 
-/// Spells an option as a flag of the program, using the name in its problem's table: "--empty keep".
+/// Formats an option as a flag of the program, such as "--empty keep". The option's name is a name in the table of its
+/// problem.
 std::string spelled(const OptionReference& option);
 
 /// Returns the path in quotes, or "standard input".
 std::string shown_path(const std::string& path);
 
-/// Returns the code and every known field of the error.
+/// Returns the code of the error and every field that is known.
 nlohmann::ordered_json json_of(const Error& error, std::string_view code);
 
-/// Pairs of a library argument and the file it is read from. An empty path means no file.
+/// Pairs of a library argument and the file from which it is read. An empty path means that there is no file.
 using FilesOfArguments = std::vector<std::pair<std::string_view, std::string>>;
 
-/// If the error is about an argument that was read from a file, makes its text name the file.
+/// If the error is about an argument that was read from a file, names the file in the error's text.
 void name_file(Error& error, const FilesOfArguments& files);
 
-/// Calls the function and adds file names to an InputError that it throws.
+/// Calls the function. If it throws an InputError, adds file names to the error.
 template <class Function>
 decltype(auto) naming_files(const FilesOfArguments& files, Function&& function) {
   try {

@@ -25,7 +25,7 @@ namespace {
 struct GenerateArguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< 0: the usual number for the kind
+  std::int64_t columns = 0;  ///< 0: the usual number of rows for the kind
   std::int64_t size_mib = 0;
   std::optional<files::ElementType> dtype;
   Generator::Request request;
@@ -114,7 +114,7 @@ int generate(const GenerateArguments& arguments, const Session& session) {
   return 0;
 }
 
-/// Adds the options of points. `seed` is the --seed option, which published points do not support.
+/// Adds the options of points. `seed` is the --seed option, which has no effect for published points.
 void add_points(Options& options, Session& session, GenerateArguments* arguments, CLI::Option& seed) {
   core::PointSpecification& points = arguments->points;
   options.heading("Points", [arguments] {

@@ -24,7 +24,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Formats "  left   right" with the right side wrapped and aligned at `column`.
+/// Formats "  left   right". The right side is wrapped and aligned at `column`.
 std::string entry(const std::string& left, std::string_view right, std::size_t column) {
   std::string text = "  " + left;
   if (text.size() + 2 > column) text += "\n" + std::string(column, ' ');
@@ -70,7 +70,7 @@ std::vector<OptionGroup> option_groups(const CLI::App& app) {
     group->options.push_back(option);
   }
   if (groups.size() == 1) groups.push_back({"Options", {}});
-  groups.back().options.push_back(app.get_help_ptr());  // CLI11 puts --help first; readers expect it last
+  groups.back().options.push_back(app.get_help_ptr());  // CLI11 puts --help first, but readers expect it last
   std::erase_if(groups, [](const OptionGroup& group) { return group.options.empty(); });
   return groups;
 }

@@ -17,13 +17,13 @@ struct Command;
 inline constexpr std::string_view tagline = "exact parallel kernels for data";
 std::string_view version();
 
-/// Returns the output of `gradus` without arguments.
+/// Returns the text that `gradus` prints without arguments.
 std::string overview(const CLI::App& root);
-/// Returns the output of `gradus COMMAND --help`.
+/// Returns the text that `gradus COMMAND --help` prints.
 std::string help_of(const CLI::App& app);
-/// Returns for example "gradus generate KIND -o FILE [OPTION]...".
+/// Returns the usage line, for example "gradus generate KIND -o FILE [OPTION]...".
 std::string usage_of(const CLI::App& app);
-/// Returns for example "-k, --clusters N" or "INPUT".
+/// Returns an option as the help shows it, for example "-k, --clusters N" or "INPUT".
 std::string signature_of(const CLI::Option& option);
 
 struct OptionGroup {
@@ -32,9 +32,9 @@ struct OptionGroup {
 };
 /// Returns the options of a subcommand in the order of the help. Positional arguments form the first group.
 std::vector<OptionGroup> option_groups(const CLI::App& app);
-/// Returns the command's row of the table, or null for the root.
+/// Returns the command's row of the table, or null for the program itself.
 const Command* command_of(const CLI::App& app);
-/// Wraps the text into indented lines of at most `columns` columns.
+/// Wraps the text into indented lines that have at most `columns` columns.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);
 
 }  // namespace gradus::cli

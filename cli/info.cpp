@@ -1,4 +1,4 @@
-// `gradus info`: this machine and this build.
+// `gradus info`: describes this machine and this build.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -35,7 +35,7 @@ std::string gpu_text(const execution::Machine& machine) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// Returns the formats that the readers support, for tables in the documentation.
+/// Returns the formats that the readers support, for a table in the documentation.
 Json formats_json() {
   Json all;
   for (const files::Reader reader : files::all_readers) {

@@ -16,9 +16,9 @@ namespace gradus::cli {
 
 /// Adds --header auto|yes|no. Readers report doubtful guesses on standard error.
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading);
-/// The special columns that a command supports.
+/// The special roles of columns that a command supports.
 struct ColumnRoles {
-  bool id = false;  ///< --id-column: the names of the rows
+  bool id = false;  ///< --id-column: the column with the names of the rows
   bool weight = false;
   NoEffectReason why_no_weight = {};
 };
@@ -26,17 +26,18 @@ struct ColumnRoles {
 void add_column_options(Options& options, files::ReadOptions& reading, ColumnRoles roles);
 /// Adds --decimal and --thousands.
 void add_style_options(Options& options, files::NumberStyle& style);
-/// Adds --header, --decimal, --thousands, --comment and --dtype f32|f64. Without --dtype, files are read as the
-/// narrowest type that holds every value. A stop request cancels the reading.
+/// Adds --header, --decimal, --thousands, --comment and --dtype f32|f64. Without --dtype, the type is the narrowest
+/// type that holds every value of the files. A stop request cancels the reading.
 void add_reading_options(Options& options, const Session& session, files::ReadOptions& reading);
 
-/// Throws UsageError if more than one input is standard input. Empty paths are ignored.
+/// Throws UsageError if more than one of the paths is standard input. Ignores empty paths.
 void require_one_standard_input(const std::vector<std::string>& paths);
 
 using bench::require_table_for_header;
 
-/// Read values that belong to points of type T. Binary values must have type T; otherwise the readers throw InputError,
-/// because silent rounding would change the job. Numbers in text are rounded to T, whatever type `reading` requests.
+/// Read values that belong to points of type T. Binary values must have type T. If they do not, the readers throw
+/// InputError, because silent rounding would change the job. Numbers in text are rounded to T, whatever type `reading`
+/// requests.
 template <class T>
 files::Points read_points_as(const std::string& path, files::ReadOptions reading);
 template <class T>

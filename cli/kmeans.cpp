@@ -44,16 +44,16 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view problem_name = "kmeans";
 
 struct Arguments {
-  std::vector<std::string> inputs;  ///< files, or patterns of names
+  std::vector<std::string> inputs;  ///< names of files, or patterns of names
   bool input_per_rank = false;
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
-  std::string centroids;    ///< the centroid file of --init
-  std::string init_folder;  ///< the folder of that file if --init names a folder
+  std::string centroids;    ///< the file of centroids that --init names
+  std::string init_folder;  ///< if --init names the folder of a result: this folder
   std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
-  KMeansOptions options;  ///< `clusters` is the number of the current or the chosen fit
+  KMeansOptions options;  ///< `clusters` is the current or the chosen number of clusters
   KMeansChoiceOptions choice;
 
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
@@ -62,7 +62,7 @@ struct Arguments {
   }
   PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
   bool chooses() const { return choice.clusters.size() > 1; }
-  /// Returns true if the hashes of the inputs are written or compared.
+  /// Returns true if hashes of the inputs are to be written or compared.
   bool is_recorded(const Session& session) const {
     return session.json || session.record || !output.empty() || !page.empty();
   }
@@ -82,7 +82,7 @@ void parse_init(const std::string& text, Arguments& arguments) {
     arguments.options.init = *method;
     return;
   }
-  // A word that is not a file is more likely a misspelt method than a missing file.
+  // A word that is no file is more likely a misspelt method than the name of a missing file.
   const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
   if (!like_a_path && !std::filesystem::exists(text)) {
     const std::vector<std::string> names = init_methods();
@@ -98,7 +98,8 @@ void parse_init(const std::string& text, Arguments& arguments) {
   arguments.options.init = KMeansInit::given;
 }
 
-/// Returns the reason why nothing is random, or "" if the first centroids are; nothing else in a fit is random.
+/// Returns the reason why the seed has no effect: nothing is random. Returns "" if the first centroids are random,
+/// which is the only random part of a fit.
 std::string why_nothing_is_random(KMeansInit init) {
   if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
   if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
@@ -213,7 +214,7 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// Returns the settings for a single process.
+/// Returns the settings for one process.
 Execution alone(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
@@ -221,7 +222,7 @@ Execution alone(const Execution& execution) {
   return result;
 }
 
-/// Returns a hint about more restarts if trying them is fast and makes a difference.
+/// If trying more restarts is fast and improves the result, returns a hint to use them, otherwise "".
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -258,8 +259,8 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes the inputs of a fit by role for a record. Returns nothing if no record is needed. The hashes do not depend on
-/// how the data is split into files and ranks, nor on file formats.
+/// Hashes the inputs of a fit, by role, for a record. Returns nothing if no record is needed. The hashes depend neither
+/// on file formats nor on how the data is split into files and ranks.
 template <class T>
 std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
@@ -281,7 +282,8 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
   return hashes;
 }
 
-/// The files of a result and its page. They are opened before the work, so that an unwritable folder fails early.
+/// The files of a result and its page. They are opened before the work, so that a folder that cannot be written fails
+/// early.
 class ResultFiles {
  public:
   template <class T>
@@ -325,7 +327,7 @@ class ResultFiles {
       if (file) file->finish();
   }
 
-  /// Adds the lengths and checksums of the files to the summary, writes it, and publishes all files.
+  /// Adds the lengths and checksums of the files to the summary, writes the summary, and publishes all files.
   void commit(Json& summary) {
     if (!outputs_) return;
     std::vector<const core::AtomicFile*> files{centroids_, labels_, picture_, standardized_, choice_};
@@ -353,7 +355,7 @@ class ResultFiles {
   std::optional<core::AtomicFile> page_;
 };
 
-/// Throws UsageError if the inputs differ from the recorded inputs.
+/// Throws UsageError if the inputs differ from the recorded ones.
 void require_recorded_inputs(const Arguments& arguments, const std::map<std::string, std::string>& hashes,
                              const Session& session) {
   if (!session.record) return;
@@ -427,7 +429,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   session.end_progress();
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
-  if (!session.is_first()) return 0;  // only the first rank writes; the program ends when it is done
+  if (!session.is_first()) return 0;  // only the first rank writes; the other ranks are done
 
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
@@ -450,7 +452,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print_json(summary);
     return 0;
   }
-  if (!outputs || !session.quiet) {  // without files, --quiet does not suppress the result
+  if (!outputs || !session.quiet) {  // if there are no files, --quiet does not suppress the result
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
@@ -488,7 +490,7 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
 }
 
 /// With several ranks: throws UnsupportedError for options that need all rows in one process, selects this rank's GPU,
-/// and notes how the launcher has placed the ranks.
+/// and prints a note about how the launcher has placed the ranks.
 void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
@@ -503,7 +505,8 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// Adds the options of the table and of single variants, except --clusters, which may name several numbers.
+/// Adds the options of the table and the options of single variants. Leaves out --clusters, which may name several
+/// numbers.
 void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {

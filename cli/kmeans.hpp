@@ -1,4 +1,4 @@
-// Options and commands that the k-means files of the program share.
+// Declarations that the k-means files of the program share: options and commands.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,7 +7,7 @@
 
 namespace gradus::cli {
 
-/// Adds --metric. `no_effect_reason` states when the option has no effect.
+/// Adds --metric. `no_effect_reason` returns the reason why the option has no effect, or "".
 void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason = {});
 
 Action setup_demo(Options& options, Session& session);

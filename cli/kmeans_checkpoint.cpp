@@ -20,7 +20,7 @@ namespace {
 std::atomic<bool> is_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler sets it");
 
-/// Parses an interval: "90s", "10m" and "1.5h" are times, "20" is a number of iterations.
+/// Parses an interval: "90s", "10m" and "1.5h" are times, and "20" is a number of iterations.
 void parse_interval(std::string_view text, KMeansCheckpoint& checkpoint) {
   double count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);

@@ -10,14 +10,14 @@ namespace gradus::cli {
 
 void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint);
 
-/// Throws UsageError unless the file name ends as a checkpoint's must.
+/// Throws UsageError if the file name does not end like the name of a checkpoint.
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint);
 
-/// Returns the error, with a mention of the checkpoint if one was written.
+/// Returns the error. If a checkpoint was written, adds a mention of it.
 InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheckpoint& checkpoint);
 
-/// From this call on, SIGUSR1 requests a checkpoint and the session prints the checkpoint's notes. Does nothing without
-/// a file.
+/// From this call on, SIGUSR1 requests a checkpoint, and the session prints the notes about checkpoints. Does nothing
+/// if there is no file.
 void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session);
 
 }  // namespace gradus::cli

@@ -22,8 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t digit_side = 8;  // pixels per side of a digit
-constexpr float darkest_ink = 16;       // maximum of the data
+constexpr std::int64_t digit_side = 8;  // pixels per side of the image of a digit
+constexpr float darkest_ink = 16;       // maximum value of a pixel in the data
 constexpr std::int64_t clusters = 10;
 
 /// Returns the path of a data file: next to an installed program, or in the source tree of the build.
@@ -42,8 +42,8 @@ std::string data_file(const std::string& name) {
 struct Group {
   std::int64_t cluster = 0;
   std::int64_t size = 0;
-  std::int64_t digit = 0;     ///< the most frequent one
-  std::int64_t agreeing = 0;  ///< points of that digit
+  std::int64_t digit = 0;     ///< the most frequent digit in the cluster
+  std::int64_t agreeing = 0;  ///< number of points of this digit
 };
 
 std::vector<Group> groups_of(const KMeansResult<float>& result, VectorView<const float> digits) {
@@ -60,7 +60,7 @@ std::vector<Group> groups_of(const KMeansResult<float>& result, VectorView<const
   return groups;
 }
 
-/// Interpolates the ink of a digit linearly between pixels. Places outside are white.
+/// Returns the ink of a digit at a place between pixels, by linear interpolation. Places outside the image are white.
 float ink_at(const float* digit, float x, float y) {
   const auto pixel = [&](std::int64_t column, std::int64_t row) {
     const bool inside = column >= 0 && row >= 0 && column < digit_side && row < digit_side;
@@ -77,7 +77,7 @@ float ink_at(const float* digit, float x, float y) {
   return above * (1 - down) + below * down;
 }
 
-/// The centroids as digits, dark on light, in two rows of five with a frame around each.
+/// Returns a picture of the centroids as digits, dark on light, in two rows of five with a frame around each digit.
 struct Picture {
   static constexpr std::int64_t enlargement = 14;
   static constexpr std::int64_t tile = digit_side * enlargement;

@@ -13,17 +13,17 @@
 
 namespace gradus::cli {
 
-/// Plots the projected points in the colours of their clusters. `labels` covers all points.
+/// Plots the projected points in the colours of their clusters. `labels` has the labels of all points.
 Chart projection_chart(const KMeansProjection& projection, VectorView<const std::int32_t> labels,
                        std::int64_t clusters);
 
-/// Returns the picture and its version in cluster colours. Large pictures are subsampled by rows and columns. Throws
-/// InterruptedError after a stop request.
+/// Returns the picture, and a version in the colours of the clusters. Large pictures are subsampled by rows and
+/// columns. Throws InterruptedError after a stop request.
 template <class T>
 std::vector<PagePicture> before_and_after(const files::PictureShape& shape, MatrixView<const T> points,
                                           const KMeansResult<T>& result, const std::stop_token& stop);
 
-/// Converts a coordinate to a pixel channel.
+/// Converts a coordinate to the byte of a colour channel.
 std::uint8_t channel_byte(double value);
 
 }  // namespace gradus::cli

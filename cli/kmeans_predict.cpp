@@ -28,7 +28,7 @@ struct PredictArguments {
   std::string centroids;
   std::string input;
   std::string output;
-  std::string weights;  ///< only for predict
+  std::string weights;  ///< for predict only
   files::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 };
@@ -41,8 +41,8 @@ struct Inputs {
   double read_seconds = 0;
 };
 
-/// Reads centroids and points in one type: the requested one, or the wider of the files' types, which preserves all
-/// values.
+/// Reads centroids and points in one type: the requested type or, if none is requested, the wider of the files' types,
+/// which preserves all values.
 Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   files::ReadOptions reading = arguments.reading;
@@ -76,7 +76,7 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
           core::seconds_since(start)};
 }
 
-/// Formats distances as rows of text, each after the name of its point if points have names.
+/// Formats distances as rows of text. If points have names, each row begins with a name.
 template <class T>
 void put_distances(MatrixView<const T> distances, const files::RowNames& names, const std::stop_token& stop,
                    const std::function<void(std::string_view)>& put) {
@@ -123,7 +123,7 @@ Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
           {"metric", to_string(inputs.metric)}};
 }
 
-/// Adds the names of rows, if any, to the JSON on standard output.
+/// If rows have names, adds them to the JSON on standard output.
 void add_row_names(Json& facts, const files::RowNames* names) {
   if (!names) return;
   Json& list = facts["ids"] = Json::array();

@@ -72,11 +72,11 @@ std::string centroids_text(MatrixView<const T> centroids, const std::vector<std:
   return text + csv_rows(centroids);
 }
 
-// ---- A result on the disk ----
+// ---- A result on disk ----
 
 namespace {
 
-/// Returns the k-means summary in the folder, or null if there is none.
+/// Returns the k-means summary in the folder, or null if the folder has none.
 nlohmann::json summary_in(const std::filesystem::path& folder) {
   constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
   const std::filesystem::path path = folder / summary_name;

@@ -18,7 +18,7 @@
 
 namespace gradus::cli {
 
-/// Adds the names of the columns, the heading of the row names, and the standardization. Leaves out missing facts.
+/// Adds the names of the columns, the heading of the row names, and the standardization, as far as they are known.
 void add_table_facts(nlohmann::ordered_json& summary, const files::Points& points, const KMeansStandardization& by);
 
 class TextResult {
@@ -38,25 +38,25 @@ class TextResult {
 };
 
 std::string csv_field(std::string_view text);
-/// Returns the heading of the row names, or "row".
+/// Returns the heading of the row names, or "row" if rows have no names.
 std::string heading_of(const files::RowNames* names);
-/// Returns the name of a row, or its number from 0.
+/// Returns the name of a row. If rows have no names, returns the row number, counted from 0.
 std::string row_name(const files::RowNames* names, std::int64_t row);
 
-/// Formats "row,label" and a line for each point, using row names and their heading if there are any. Calls put(text)
+/// Formats "row,label" and a line for each point. If rows have names, uses the names and their heading. Calls put(text)
 /// chunk by chunk.
 void put_labels(VectorView<const std::int32_t> labels, const files::RowNames* names, const std::stop_token& stop,
                 const std::function<void(std::string_view)>& put);
 
-/// Returns a line for each centroid, after the column names if there are any.
+/// Returns a line for each centroid. If columns have names, a line with the names comes first.
 template <class T>
 std::string centroids_text(MatrixView<const T> centroids, const std::vector<std::string>& column_names);
 
 /// The centroids of a folder that `gradus kmeans` wrote.
 struct FittedFolder {
-  std::string centroids;  ///< file of the centroids for the nearest-centroid search
+  std::string centroids;  ///< file of the centroids with which new points are compared
   KMeansMetric metric = KMeansMetric::euclidean;
-  std::vector<std::string> column_names;  ///< empty: unnamed columns
+  std::vector<std::string> column_names;  ///< names of the columns; empty: unnamed
   KMeansStandardization standardization;
 };
 
@@ -68,8 +68,8 @@ bool is_folder(const std::string& path);
 /// Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// Throws InputError if the file holds a fit's centroids in data units but the fit used standardized columns. Such
-/// centroids need the standardization in the folder.
+/// Throws InputError if the file holds a fit's centroids in data units but the fit used standardized columns. Comparing
+/// points with such centroids needs the standardization in the folder.
 void refuse_standardized_file(const std::string& file);
 
 /// Checks that a new fit with these options and points can start from the fit's `clusters` centroids. Throws UsageError
@@ -78,12 +78,12 @@ void refuse_standardized_file(const std::string& file);
 void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
                    const KMeansOptions& options, const files::Points& points);
 
-/// Throws InputError, naming both files, if the centroids and the points both have column names and these differ in
-/// spelling or order.
+/// Throws InputError if the centroids and the points both have column names, and these differ in spelling or order. The
+/// error names both files.
 void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids);
 
-/// Throws InputError, naming input and folder, if the columns of the points differ from the columns of the fit.
+/// Throws InputError if the columns of the points differ from the columns of the fit. The error names input and folder.
 void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,
                             const std::string& folder, const std::string& input);
 

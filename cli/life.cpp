@@ -1,4 +1,4 @@
-// `gradus life`: advances a pattern from a file; writes it as a pattern or pictures, or shows it in the terminal.
+// `gradus life`: advances a pattern from a file. Writes it as a pattern or as pictures, or shows it in the terminal.
 #include "gradus/life.hpp"
 
 #include <fmt/format.h>
@@ -36,20 +36,21 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "life";
 
-/// Generations that --until-stable searches for a cycle without --generations.
+/// Number of generations in which --until-stable searches for a cycle if --generations is not given.
 constexpr std::int64_t patience = 1000000;
 
 struct Arguments {
   std::string input;
   std::string output;
   std::string folder;
-  std::string page;     ///< the file of --report
-  LifeOptions options;  ///< rule and boundary: `world` and `boundary` override these, these override the input's
+  std::string page;  ///< the file of --report
+  /// Rule and boundary from the command line; `world` and `boundary` override these, and these override the input's.
+  LifeOptions options;
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
-  std::int64_t delay = 100;               ///< milliseconds
-  bool counts_generations = false;        ///< --generations was given
-  std::optional<files::LifeWorld> world;  ///< from --rule, possibly with a topology
+  std::int64_t delay = 100;               ///< time per frame in milliseconds
+  bool counts_generations = false;        ///< true if --generations was given
+  std::optional<files::LifeWorld> world;  ///< rule and topology from --rule
   std::optional<LifeBoundary> boundary;
   std::optional<LifeSize> size;
   bool view = false;
@@ -57,14 +58,14 @@ struct Arguments {
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
-  /// Returns the generations per step. A page alone uses so large a step that a chart can show all points.
+  /// Returns the generations per step. If only a page is written, steps are so large that a chart can show all points.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
     return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);
   }
 };
 
-/// Returns the size of the grid: from --size, from the file, or from the pattern.
+/// Returns the size of the grid: from --size, from the file, or from the pattern, in this order.
 LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
   if (arguments.world && arguments.world->boundary) return {arguments.world->width, arguments.world->height};
@@ -75,7 +76,7 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   return {box.width, box.height};
 }
 
-/// Merges the options: the command line overrides the file.
+/// Merges the options. The command line overrides the file.
 LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   LifeOptions options = arguments.options;
   options.rule = life_options(pattern).rule;
@@ -94,14 +95,14 @@ LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   return options;
 }
 
-/// Formats "1,234,567", for populations beyond 64 bits too.
+/// Formats a number as in "1,234,567". Populations may exceed 64 bits.
 std::string population_text(LifePopulation population) {
   std::string text = to_string(population);
   for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
   return text;
 }
 
-/// Parses "1000", "2^30" or "1e6".
+/// Parses an integer such as "1000", "2^30" or "1e6".
 std::int64_t parse_generations(const std::string& name, const std::string& text) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto is_number = [](std::string_view digits) {
@@ -139,7 +140,7 @@ std::string closing_line(const LifeResult& result, const LifeOptions& options, d
          fmt::format(", {:.3g} s, {}, {}", seconds, result.report.variant, counted(result.report.threads, "thread"));
 }
 
-/// Returns a JSON number if the population fits 64 bits, otherwise a string.
+/// Returns the population as a JSON number if it fits 64 bits, otherwise as a string.
 Json json_of(LifePopulation population) {
   return population.high == 0 ? Json(population.low) : Json(to_string(population));
 }
@@ -230,7 +231,7 @@ int run_steps(const Arguments& arguments, Session& session) {
     session.execution.progress({"frames", arguments.options.generations - left, arguments.options.generations, {}});
   }
   const auto write_start = core::Clock::now();
-  // A folder of frames may be combined with the last generation as a pattern.
+  // A folder of frames and a file with the last generation may be requested together.
   std::optional<core::AtomicFile> last;
   if (!arguments.output.empty() && !arguments.is_gif()) {
     last.emplace(arguments.output, session.execution.stop);
@@ -284,7 +285,7 @@ int run_view(const Arguments& arguments, Session& session) {
 
 int run_once(const Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
-  // Opens the file first, so that an unwritable path fails before the work.
+  // Opens the file first, so that a path that cannot be written fails before the work.
   std::optional<core::AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
   const LifePattern pattern = files::read_life(arguments.input, reading_of(session));
@@ -308,7 +309,7 @@ int run_once(const Arguments& arguments, Session& session) {
     } catch (const InterruptedError&) {
       throw;
     } catch (const Error&) {
-      if (!session.json) throw;  // the remaining figures can still be reported
+      if (!session.json) throw;  // if this figure is unknown, the others can still be reported
     }
   }
   const double written = core::seconds_since(write_start);

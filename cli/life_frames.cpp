@@ -17,8 +17,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Throws an error if the folder has frames of another run: they would mix with the new ones, and their names may have
-/// another length.
+/// Throws an error if the folder has frames of another run. They would mix with the new frames, and their names may
+/// have another length.
 void require_no_frames(const std::string& folder) {
   std::error_code failure;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
@@ -122,7 +122,7 @@ void LifeFrames::find_window() {
     right = std::max(right, frame_right);
     bottom = std::max(bottom, frame_bottom);
   }
-  if (!window_) {  // no cell was ever alive
+  if (!window_) {  // no cell was ever alive, so one cell is shown
     window_ = life_detail::LifeBox{0, 0, 1, 1};
     return;
   }
@@ -157,7 +157,7 @@ void LifeFrames::add_to_gif(const Frame& frame) {
 }
 
 void LifeFrames::write_to_folder(const Frame& frame) {
-  // A bounded world of the window's size is written completely.
+  // Uses a bounded world of the window's size, because bounded worlds are written completely.
   LifePattern pattern;
   pattern.boundary = LifeBoundary::dead;
   pattern.width = window_->width;
@@ -165,7 +165,7 @@ void LifeFrames::write_to_folder(const Frame& frame) {
   pattern.left = frame.left - window_->left - window_->width / 2;
   pattern.top = frame.top - window_->top - window_->height / 2;
   pattern.cells = copy_of(frame.cells);
-  // Names of equal length sort by generation.
+  // File names have equal length, so that they sort by generation.
   const std::string name = fmt::format("{:0{}}.pgm", frame.generation, std::to_string(last_).size());
   const std::string path = std::filesystem::path(request_.folder) / name;
   core::AtomicFile file(path, execution_.stop);

@@ -14,13 +14,13 @@
 
 namespace gradus::cli {
 
-/// Writes the frames. All have the size of the bounded world or, on the plane, of the box around all cells that are
-/// alive in any frame. Cells are black on white.
+/// Writes the frames. All frames have the same size: the size of the bounded world or, on the plane, of the box around
+/// all cells that are alive in any frame. Cells are black on white.
 class LifeFrames {
  public:
   struct Request {
     std::string gif;
-    std::string folder;  ///< folder for a PGM per frame, named after its generation; or empty
+    std::string folder;  ///< folder for a PGM of each frame, named after the frame's generation; may be empty
     std::int64_t scale = 1;
     std::int64_t milliseconds = 100;
   };
@@ -31,11 +31,11 @@ class LifeFrames {
   /// Removes the frames and folders of an unfinished run.
   ~LifeFrames();
 
-  /// Prepares the first frame. `last` is the highest generation.
+  /// Prepares the first frame. `last` is the highest generation of the run.
   void begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last);
   /// Throws Error if the cells are too far apart for a picture.
   void add(const LifePattern& pattern);
-  /// Publishes the GIF and keeps the PGMs, each of which appeared when it was complete.
+  /// Publishes the GIF and keeps the PGMs, each of which has been visible since it was complete.
   void finish();
 
   std::int64_t count() const { return count_; }
@@ -60,8 +60,8 @@ class LifeFrames {
   std::optional<life_detail::LifeBox> window_;
   std::optional<core::AtomicFile> gif_file_;
   std::optional<files::GifWriter> gif_;
-  std::vector<Frame> frames_;      ///< frames that wait until the window is known
-  std::vector<std::string> made_;  ///< folders and PGMs of the unfinished run, in this order
+  std::vector<Frame> frames_;      ///< frames that wait until the size of the window is known
+  std::vector<std::string> made_;  ///< folders and PGMs of the unfinished run, in the order of their creation
   std::uint64_t bytes_ = 0;
   std::uint64_t last_ = 0;
   std::int64_t count_ = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_pixels_of_side = 512;
 
-/// Returns white for no live cells; more live cells are darker, and a single one is visible.
+/// Returns white for no live cells. The more live cells, the darker the colour. A single live cell is visible.
 std::uint8_t gray(std::int64_t alive, std::int64_t cells) {
   constexpr std::int64_t white = 255;
   constexpr std::int64_t lightest = 160;

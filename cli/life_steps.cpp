@@ -39,7 +39,7 @@ LifeSteps::LifeSteps(LifePattern pattern, const LifeOptions& options, const Life
     pattern_.width = size.width;
     pattern_.height = size.height;
   }
-  // Keeps one universe for all steps, because life() would read the tree again for each step.
+  // One universe is kept for all steps, because life() would convert the tree again in each step.
   const bool by_tree = execution.variant == hashlife || (execution.variant.empty() && pattern_.tree);
   if (by_tree && options.boundary == LifeBoundary::plane && (options.rule.birth & 1) == 0) {
     const std::uint64_t available = cpu::available_memory();
@@ -53,7 +53,7 @@ LifeSteps::LifeSteps(LifePattern pattern, const LifeOptions& options, const Life
                .device = execution::device_name(false, execution),
                .threads = 1,
                .phases = {}};
-    if (!pattern_.tree) pattern_.left = pattern_.top = 0;  // the tree's origin is its centre
+    if (!pattern_.tree) pattern_.left = pattern_.top = 0;  // coordinates of the tree are relative to its centre
     is_read_ = false;
     return;
   }

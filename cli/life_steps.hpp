@@ -22,14 +22,14 @@ struct LifeSize {
   std::int64_t height = 0;
 };
 
-/// Parses "64" or "64x48", columns first.
+/// Parses a size: "64" or "64x48", columns first.
 LifeSize parse_life_size(const std::string& name, const std::string& text, std::int64_t most);
 
-/// A pattern that advances some generations at a time.
+/// A pattern that is advanced step by step.
 class LifeSteps {
  public:
-  /// Uses only rule, boundary and generations of `options`. `size` is the size of a bounded world. The caller keeps
-  /// `execution` alive.
+  /// Uses only rule, boundary and generations of `options`. `size` is the size of a bounded world. `execution` must
+  /// outlive the object.
   LifeSteps(LifePattern pattern, const LifeOptions& options, const LifeSize& size, const Execution& execution);
   LifeSteps(const LifeSteps&) = delete;
   LifeSteps& operator=(const LifeSteps&) = delete;
@@ -50,18 +50,18 @@ class LifeSteps {
   const Execution& execution_;
   LifePopulation population_;
   RunReport report_;
-  /// Keeps the results it has computed from one step to the next.
+  /// Keeps computed results from one step to the next.
   std::unique_ptr<life_detail::Universe> universe_;
-  bool is_read_ = true;  ///< `pattern_` matches the universe
+  bool is_read_ = true;  ///< true if `pattern_` is the current state of the universe
 };
 
 /// Throws UnsupportedError if the cells beyond the pattern are alive.
 void require_no_background(const LifeResult& result, const LifeRule& rule);
 
-/// Throws UsageError if there is no terminal to show `input` in, or if `input` is the stream that keys come from.
+/// Throws UsageError if there is no terminal for showing `input`, or if `input` is the stream from which keys are read.
 void require_terminal(const std::string& input);
 /// Shows the pattern in the terminal, `every` generations per frame, until the user quits. If `until` is not negative,
-/// the view pauses once after that many generations.
+/// the view pauses once, after that many generations.
 int view_life(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every,
               std::int64_t until, Session& session);
 

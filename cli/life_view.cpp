@@ -1,4 +1,4 @@
-// `gradus life --view`: shows a living pattern in the terminal.
+// `gradus life --view`: shows a pattern in the terminal while it evolves.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -45,10 +45,10 @@ enum class Key : std::uint8_t {
   quit
 };
 
-/// Decodes key presses, including the terminal's escape sequences for arrow keys.
+/// Decodes key presses, including the escape sequences that terminals send for arrow keys.
 class Keyboard {
  public:
-  /// Waits up to `patience` for a key.
+  /// Waits for a key, at most for `patience`.
   Key next(Milliseconds patience) {
     if (bytes_.empty()) {
       pollfd wanted{STDIN_FILENO, POLLIN, 0};
@@ -115,7 +115,8 @@ class View {
     draw(terminal);
     while (!done_) {
       core::honour_stop(session_.execution.stop, "stopped");
-      // Reacts quickly to a key or a change of the window's size, even between two slow frames.
+      // Waits briefly, so that the view reacts soon to a key or a change of the window's size, even between two slow
+      // frames.
       constexpr Milliseconds soon{30};
       const auto left = std::chrono::duration_cast<Milliseconds>(next - Clock::now());
       const Milliseconds patience = std::clamp(paused_ ? soon : left, Milliseconds{0}, soon);
@@ -179,7 +180,7 @@ class View {
     middle_y_ = std::clamp(middle_y_ + down, -farthest, farthest);
   }
 
-  /// Measures the window. Returns true if its size has changed.
+  /// Determines the size of the window. Returns true if it has changed.
   bool measure() {
     winsize size{};
     int columns = 80;
@@ -191,7 +192,7 @@ class View {
     const bool changed = columns != columns_ || lines != lines_;
     columns_ = columns;
     lines_ = lines;
-    rows_ = std::max(lines - 1, 1) * 2;  // two cells per character; the last line shows the status
+    rows_ = std::max(lines - 1, 1) * 2;  // two cells per character; the last line is the status line
     return changed;
   }
 
@@ -202,7 +203,7 @@ class View {
     return life_detail::bounding_box(*pattern.tree, pattern.left, pattern.top).value_or(life_detail::LifeBox{});
   }
 
-  /// Centres the whole pattern at the closest zoom that fits.
+  /// Centres the whole pattern, and chooses the closest zoom at which it fits.
   void go_home() {
     const life_detail::LifeBox all = box();
     middle_x_ = all.left + all.width / 2;
@@ -211,7 +212,7 @@ class View {
     while (zoom_ < most_zoom && (all.width >> zoom_ > columns_ || all.height >> zoom_ > rows_)) ++zoom_;
   }
 
-  /// Returns, for each square of 2^zoom x 2^zoom cells in the window, whether it has a live cell.
+  /// Returns, for each square of 2^zoom x 2^zoom cells in the window, true if it has a live cell.
   std::vector<char> squares_alive() {
     std::vector<char> alive(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_));
     const std::int64_t left = middle_x_ - (std::int64_t{columns_ / 2} << zoom_);
@@ -242,7 +243,8 @@ class View {
     return alive;
   }
 
-  /// Marks the squares of the live nodes. Does not descend below the size of a square: a stored node has a live cell.
+  /// Marks the squares that contain live nodes. Does not descend into nodes smaller than a square, because a stored
+  /// node always has a live cell.
   template <class Mark>
   void mark_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
     struct Part {
@@ -316,7 +318,7 @@ class View {
   const LifeOptions& options_;
   LifeSize size_;
   std::int64_t every_;
-  std::int64_t until_;  ///< generations up to the requested pause, or none
+  std::int64_t until_;  ///< generations until the requested pause, or none
   bool paused_;
   Session& session_;
   Keyboard keyboard_;

@@ -1,4 +1,4 @@
-// `gradus list`: every problem's ladder of variants.
+// `gradus list`: prints every problem's ladder of variants.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
                    {"here", TextTable::Align::left},
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
-  std::vector<std::string> reasons;  // without duplicates, because many variants share a reason
+  std::vector<std::string> reasons;  // reasons without duplicates, because many variants share one
   for (const core::VariantInfo& variant : problem.ladder->variants()) {
     const core::Support support = problem.ladder->support(variant.name, machine);
     std::string here = "yes";
@@ -56,7 +56,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
   return text;
 }
 
-/// Returns the options of a table, for the documentation and for Python's signatures.
+/// Returns the options of a table, for the documentation and for the signatures in Python.
 Json options_json(std::span<const core::Option> rows) {
   Json options = Json::array();
   for (const core::Option& row : rows) {

@@ -1,4 +1,4 @@
-// Locks have no separate command, because programs include gradus/locks.hpp. This file adds only the examples for the
+// Locks have no separate command, because programs include gradus/locks.hpp. This file only adds the examples to the
 // general commands.
 #include "cli/command.hpp"
 

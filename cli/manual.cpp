@@ -12,7 +12,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// Escapes text for roff, so that it contains no requests or escapes.
+/// Escapes text for roff, so that no part of it is read as a request or escape.
 std::string roff(std::string_view text) {
   std::string result;
   for (const char character : text) {
@@ -43,7 +43,7 @@ std::string example_text(std::string_view examples) {
   return fmt::format(".PP\n.nf\n.RS\n{}\n.RE\n.fi\n", roff(examples));
 }
 
-/// Returns true for option groups that are described once for all subcommands.
+/// Returns true for option groups that the manual describes once for all subcommands.
 bool is_common(const OptionGroup& group, const Command& command) {
   return (command.common == Common::job && group.heading == job_heading) ||
          (command.common != Common::none && group.heading == output_heading);
@@ -61,7 +61,7 @@ std::string command_text(const CLI::App& app) {
   return text + example_text(command.examples);
 }
 
-/// Returns the common options, taken from the first subcommand that has all of them.
+/// Returns the common options. Uses the first subcommand that has all of them.
 std::string common_text(const std::vector<CLI::App*>& apps) {
   const auto job =
       std::ranges::find_if(apps, [](const CLI::App* app) { return command_of(*app)->common == Common::job; });

@@ -44,7 +44,7 @@ struct Arguments {
   bool transpose_b = false;
   double beta = 1;
   files::ReadOptions reading;
-  MatmulOptions options;  ///< all but beta
+  MatmulOptions options;  ///< all options except beta
 };
 
 std::string called(const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; }
@@ -56,7 +56,8 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 
 // ---- Shapes: the rules of numpy.matmul ----
 
-/// The matrices of an input: sizes and element strides of rows, columns, and the batch dimensions before them.
+/// The matrices of an input. The last two dimensions are rows and columns; the dimensions before them are the batch.
+/// Strides count elements.
 struct Stack {
   Sizes shape;
   Sizes strides;
@@ -66,7 +67,7 @@ struct Stack {
   std::int64_t columns() const { return shape.back(); }
   std::int64_t row_stride() const { return strides[strides.size() - 2]; }
   std::int64_t column_stride() const { return strides.back(); }
-  /// Returns the size of a batch dimension, counted from the last one; 1 if missing.
+  /// Returns the size of a batch dimension, or 1 if it is missing. Dimensions are counted from the last one.
   std::int64_t batch_size(std::size_t back) const {
     return back < batch_dimensions() ? shape[batch_dimensions() - 1 - back] : 1;
   }
@@ -75,7 +76,7 @@ struct Stack {
   }
 };
 
-/// Throws InputError for a scalar, and UsageError if there is nothing to transpose.
+/// Throws InputError for a scalar. Throws UsageError if there is nothing to transpose.
 Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_left, bool transposed) {
   if (tensor.shape.empty())
     throw InputError(called(path) + ": a single number, of shape (); an array of one dimension or more is expected");
@@ -94,7 +95,7 @@ Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_lef
   return stack;
 }
 
-/// A batch dimension: the number of products, and the strides between their operands.
+/// A batch dimension: the number of products, and the distances between the operands of consecutive products.
 struct BatchDimension {
   std::int64_t size = 1;
   std::int64_t a_stride = 0;
@@ -107,15 +108,15 @@ struct Plan {
   Sizes shape;
   std::int64_t elements = 0;
   std::int64_t batch = 0;
-  std::vector<BatchDimension> outer;  ///< each index is one call of the library
-  BatchDimension inner;               ///< the batch of a call
+  std::vector<BatchDimension> outer;  ///< each combination of indices is one call of the library
+  BatchDimension inner;               ///< the batch dimension that a single call processes
 
   std::int64_t m() const { return a.rows(); }
   std::int64_t n() const { return b.columns(); }
   std::int64_t k() const { return a.columns(); }
 };
 
-/// Throws InputError if the shapes do not match or the result exceeds any memory.
+/// Throws InputError if the shapes do not match or if no memory can hold the result.
 Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Tensor& b) {
   Plan plan;
   plan.a = stack_of(a, arguments.a, true, arguments.transpose_a);
@@ -130,7 +131,7 @@ Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Te
     throw InputError(fmt::format("{}: {} and {} do not fit; these numbers must be the same", files(),
                                  counted(plan.k(), "column"), counted(plan.b.rows(), "row")));
 
-  // From the last dimension to the first, merges dimensions in which both operands have a constant stride.
+  // Merges dimensions in which both operands have a constant stride, from the last dimension to the first.
   std::vector<BatchDimension> dimensions;
   for (std::size_t back = 0; back < std::max(plan.a.batch_dimensions(), plan.b.batch_dimensions()); ++back) {
     const std::int64_t a_size = plan.a.batch_size(back);
@@ -171,7 +172,7 @@ Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Te
   return plan;
 }
 
-/// Calls use(offset of A, offset of B, offset of C) for each call of the library.
+/// Calls use(offset of A, offset of B, offset of C) for each call of the library that is needed.
 template <class Use>
 void for_calls(const Plan& plan, const Use& use) {
   std::int64_t calls = 1;
@@ -259,7 +260,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   return outcome;
 }
 
-/// The accuracy of the variant that ran, and the factor of its error bound.
+/// Returns the accuracy of the variant that ran, and the factor of its error bound.
 struct Accuracy {
   std::string_view name;
   double bound = 0;
@@ -274,7 +275,7 @@ Accuracy accuracy_of(const std::string& variant_name, std::int64_t depth) {
   return {to_string(accuracy), matmul_error_bound(accuracy, depth, sizeof(T))};
 }
 
-/// Nests the values like the dimensions.
+/// Returns the values as nested lists, one level per dimension.
 template <class T>
 Json json_of(std::span<const std::int64_t> shape, const T*& next) {
   if (shape.empty()) return *next++;
@@ -283,8 +284,8 @@ Json json_of(std::span<const std::int64_t> shape, const T*& next) {
   return values;
 }
 
-/// Returns the product as rows of text: a number per line if it has one dimension, and the matrices of a batch one
-/// below the other.
+/// Returns the product as rows of text. If it has one dimension, a row holds one number. The matrices of a batch follow
+/// one another.
 template <class T>
 MatrixView<const T> rows_of(const Plan& plan, const Buffer<T>& product) {
   if (plan.shape.size() < 2) return {product.data(), plan.elements, 1};
@@ -311,7 +312,7 @@ void write_product(Destination& destination, const Plan& plan, const Buffer<T>& 
 
 std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, MatmulAccuracy permitted,
                          const Outcome& outcome, const Accuracy& accuracy, bool measured, double seconds) {
-  // The permitted accuracy may differ from the one that ran.
+  // The permitted accuracy may differ from the accuracy of the variant that ran.
   std::string ran;
   if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
     const std::string_view asked = to_string(permitted);
@@ -326,7 +327,7 @@ std::string closing_line(const Plan& plan, std::string_view dtype, double gflops
       seconds, gflops, ran, outcome.report.variant, counted(outcome.report.threads, "thread"));
 }
 
-/// Prints the memory that a large job needs before it starts.
+/// Prints, before it starts, the memory that a large job needs.
 void tell_forecast(const Session& session, std::uint64_t memory, const Plan& plan) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
@@ -352,11 +353,11 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
                  const Sizes& strides_of_added, core::Clock::time_point start) {
   constexpr files::ElementType type = sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64;
   MatmulOptions options = arguments.options;
-  // beta has no effect without elements.
+  // Without elements, beta has no effect.
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // Inputs that are converted in memory: all but .npy files of this type.
+  // Inputs that are converted in memory: all files except .npy files of this type.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
@@ -372,7 +373,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   };
   const std::uint64_t forecast = memory_with(options, session.execution);
   execution::check_memory(forecast, session.execution);
-  // Opens the file first, so that an unwritable path fails before the work.
+  // Opens the file first, so that a path that cannot be written fails before the work.
   Destination destination(arguments.output, session.execution.stop);
   if (destination.is_file()) {
     if (destination.format() == TableFormat::npy) {
@@ -462,7 +463,7 @@ Action setup_matmul(Options& options, Session& session) {
   Options::required(options.file("B", arguments->b, "B", "the right matrix, in the same formats"));
   add_table_output(options, arguments->output, "write the product there, .npy or .csv [text on standard output]");
   add_reading_options(options, session, arguments->reading);
-  arguments->reading.names_matter = false;  // the columns of a matrix seldom have names
+  arguments->reading.names_matter = false;  // the columns of a matrix rarely have names
 
   options.heading("Product");
   options.flag("--transpose-a", arguments->transpose_a, "swap rows and columns of A");

@@ -18,7 +18,8 @@ std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (error == std::errc{}) {
-    bool known = suffix.empty() && std::trunc(count) == count;  // without a suffix, bytes are integers
+    // Without a suffix, the number of bytes must be an integer.
+    bool known = suffix.empty() && std::trunc(count) == count;
     if (!suffix.empty()) {
       const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();
       const std::size_t power = suffixes.find(letter);
@@ -138,7 +139,7 @@ CLI::Option& Options::row(const core::Option& row, void* options, decltype(bench
 }
 
 void Options::variant_options(const core::Ladder& ladder, Execution& execution) {
-  std::vector<std::pair<const core::Option*, std::string>> rows;  // each option with the variants that have it
+  std::vector<std::pair<const core::Option*, std::string>> rows;  // maps each option to the variants that have it
   for (const core::VariantInfo& variant : ladder.variants()) {
     if (variant.options == nullptr) continue;
     for (const core::Option& row : variant.options->rows) {

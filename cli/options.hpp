@@ -1,5 +1,5 @@
-// Options of a subcommand. Each value is checked when it is parsed; a UsageError states which values are allowed.
-// Choices and file arguments are recorded for completion and the manual.
+// Options of a subcommand. Each value is checked when it is parsed, and a UsageError states which values are allowed.
+// The choices of options and file arguments are recorded for completion and the manual.
 #pragma once
 
 #include <cstdint>
@@ -29,25 +29,25 @@ struct Ladder;
 
 namespace gradus::cli {
 
-/// The completions and the recording rules of an option's value.
+/// The completions of an option's value, and the rules by which --repeat records it.
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
-  bool list = false;        ///< several values separated by commas, as the placeholder says: "NAME,..."
-  bool is_result = true;    ///< influences the result, so that --repeat takes it from a record
-  bool of_variant = false;  ///< only some variants have it: --repeat with another --variant drops it
-  /// Returns the value as the command line spells it, given or not. If there is no function or it returns "", records
-  /// contain the values that were given. An unset flag returns "".
+  bool list = false;        ///< the value is a list separated by commas; its placeholder looks like "NAME,..."
+  bool is_result = true;    ///< the option influences the result, so --repeat takes it from a record
+  bool of_variant = false;  ///< only some variants have the option; --repeat with another --variant drops it
+  /// Returns the value as the command line spells it, also if it is the default. If there is no function, or if it
+  /// returns "", records contain the values that were given. For an unset flag, returns "".
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
-/// Returns the reason why a given option would have no effect on the run, or "" if it has one. Called when the whole
-/// command line is known.
+/// Returns the reason why a given option has no effect on the run, or "" if it has one. Called when the whole command
+/// line is known.
 using NoEffectReason = std::function<std::string()>;
 using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
-/// Throws UsageError for the first given option that has no effect: silently ignoring it would hide a mistake.
+/// Throws UsageError for the first given option that has no effect, because silently ignoring it would hide a mistake.
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given);
 
 class Options {
@@ -57,26 +57,27 @@ class Options {
   Options(CLI::App& app, OptionValues& values, Uses& uses) : app_(app), values_(values), uses_(uses) {}
 
   CLI::App& app() { return app_; }
-  /// Sets the heading for the options that follow in the help. `no_effect_reason` applies to all of them.
+  /// Sets the heading under which the help lists the options that are added next. `no_effect_reason` applies to all of
+  /// these options.
   void heading(std::string text, NoEffectReason no_effect_reason = {}) {
     heading_ = std::move(text);
     no_effect_reason_ = std::move(no_effect_reason);
   }
 
-  /// Adds an option; all other functions build on this one. `names` is for example "-k,--clusters", or "INPUT" for a
+  /// Adds an option. All other functions use this one. `names` is for example "-k,--clusters", or "INPUT" for a
   /// positional argument. `placeholder` stands for the value in the help.
   CLI::Option& value(const std::string& names, const std::string& placeholder, const std::string& description,
                      Parse parse, OptionValue offered = {});
   CLI::Option& flag(const std::string& names, bool& target, const std::string& description);
   CLI::Option& text(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// Adds an option that names a file or directory; the shell completes it.
+  /// Adds an option that names a file or directory, which the shell completes.
   CLI::Option& file(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// Adds an option with one or more file names.
+  /// Adds an option that names one or more files.
   CLI::Option& files(const std::string& names, std::vector<std::string>& targets, const std::string& placeholder,
                      const std::string& description);
-  /// Adds an option with a number of bytes. With a suffix K, M, G or T (powers of 1024), decimal fractions are allowed.
+  /// Adds an option with a number of bytes. A number with a suffix K, M, G or T (powers of 1024) may have decimals.
   CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
   /// Adds an option with an integer between `least` and `most`. The target's value is shown as the default.
   template <class Integer>
@@ -94,23 +95,23 @@ class Options {
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
-  /// Adds an option of a table. Its flag sets the member of `options`, whose value is shown as the default.
+  /// Adds an option of a table. Parsing the flag sets the member of `options`, whose value is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// Adds an option of a table that parse() reads, because the program accepts more than the member can hold.
+  /// Adds an option of a table whose value parse() reads, because the program accepts more than the member can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
-  /// Adds a flag for each option that only some variants of the problem have: Execution::variant_options.
+  /// Adds a flag for each option that only some variants of the problem have: see Execution::variant_options.
   void variant_options(const core::Ladder& ladder, Execution& execution);
 
-  /// Adds an axis of a measurement, which `gradus bench` and experiments parse alike.
+  /// Adds an axis of a measurement. `gradus bench` and experiments parse its values in the same way.
   CLI::Option& axis(const bench::Axis& axis);
 
   static CLI::Option& required(CLI::Option& option);
-  /// Marks an option that names an output: --repeat does not take it from a record.
+  /// Marks an option as the name of an output, which --repeat does not take from a record.
   CLI::Option& not_repeated(CLI::Option& option);
   /// Records the option with its current value, given or not.
   CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
-  /// Refuses the option if why() returns a reason.
+  /// Makes the option fail with UsageError if why() returns a reason.
   CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);
 
  private:

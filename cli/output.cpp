@@ -21,10 +21,10 @@ namespace gradus::cli {
 
 namespace {
 
-/// Calls use(rows, number of the first row) for chunks that take some milliseconds to format as text.
+/// Calls use(rows, number of the first row) for consecutive chunks. Formatting a chunk as text takes some milliseconds.
 template <class T, class Use>
 void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
-  constexpr std::int64_t number_operations = 16;  // to write a number
+  constexpr std::int64_t number_operations = 16;  // time to write a number
   const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
   for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
     core::honour_stop(stop, "stopped while writing the result");
@@ -62,7 +62,7 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// Formats the table for a narrow terminal: each row's first cell has a line, and the other cells follow below with
+// Formats the table for a narrow terminal. The first cell of each row has a line. The other cells follow below it with
 // their headings, as many per line as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
@@ -78,7 +78,8 @@ std::string TextTable::folded(const Session& session) const {
       const bool fits = used > 0 && used + gap + needed <= session.columns;
       if (used > 0 && !fits) result += '\n';
       result += std::string(fits ? gap : indent, ' ') + label;
-      const std::size_t below = indent + width_of(heading) + 1;  // column where a long cell continues
+      // Column at which a long cell continues on the next line.
+      const std::size_t below = indent + width_of(heading) + 1;
       result += !fits && indent + needed > session.columns ? wrapped(row[index], below, session.columns).substr(below)
                                                            : row[index];
       used = (fits ? used + gap : indent) + needed;
@@ -129,7 +130,7 @@ void require_no_input_overwritten(const std::vector<std::string>& outputs, const
     for (const std::string& one : inputs) {
       const std::optional<files::NpzPath> array = files::npz_path(one);
       const std::string& input = array ? array->file : one;
-      std::error_code none;  // a missing file cannot be an input
+      std::error_code none;  // a file that does not exist cannot be an input
       if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
           std::filesystem::equivalent(output, input, none))
         throw UsageError("'" + output + "' would be overwritten, but it is read as well" +
@@ -162,7 +163,7 @@ void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int
 
 template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns) {
-  // A digit and its separator.
+  // In text, a number takes at least two bytes: a digit and a separator.
   file.expect(format == TableFormat::npy ? files::npy_size<T>(rows, columns)
                                          : 2 * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns));
 }
@@ -180,7 +181,8 @@ constexpr std::string_view reading_stopped = "stopped while checking that a resu
 std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
 
 std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_token& stop) {
-  constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // small enough for a slow disk
+  // Small, so that a stop request takes effect soon even on a slow disk.
+  constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;
   std::uint32_t checksum = 0;
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes_between_looks, bytes.size()))) {
     core::honour_stop(stop, reading_stopped);
@@ -189,7 +191,8 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_toke
   return checksum;
 }
 
-/// Returns the mismatch between the file and the summary in its folder, or "" if there is none or no summary of ours.
+/// Returns a description of how the file differs from the summary in its folder. Returns "" if it does not differ, or
+/// if the folder has no summary of this program.
 std::string fault_of(std::string_view problem, const std::string& path, const std::stop_token& stop) {
   const std::filesystem::path file(path);
   const std::filesystem::path summary = file.parent_path() / summary_name;
@@ -238,7 +241,7 @@ std::string unfinished_summary(std::string_view problem) {
 }
 
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop) {
-  // The folder may be replaced during a check, but not during every attempt.
+  // The folder may be replaced during a check, but not during all attempts.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
     if (fault = fault_of(problem, path, stop); fault.empty()) return;

@@ -15,7 +15,7 @@
 
 namespace gradus::cli {
 
-/// A table of text. A first column of words is aligned left, numbers are aligned right. If the terminal is narrower
+/// A table of text. A first column of words is aligned left, and numbers are aligned right. If the terminal is narrower
 /// than the table, a row takes several lines.
 class TextTable {
  public:
@@ -40,46 +40,47 @@ class TextTable {
 std::string grouped(std::int64_t number);
 /// Formats a count as in "1,797 points" or "1 point".
 std::string counted(std::int64_t number, std::string_view noun);
-/// Rounds to a few digits, enough to compare neighbouring values.
+/// Rounds to a few digits, which suffice for comparing neighbouring values.
 std::string brief(double number);
 
-/// Returns the seconds of the whole command and of its parts. `call` names the library call that contains the phases.
+/// Returns the seconds of the whole command and of its parts. `call` is the name of the library call to which the
+/// phases belong.
 nlohmann::ordered_json seconds_of(double read, const std::string& call, const std::vector<Phase>& phases, double write,
                                   double total);
 
 enum class TableFormat : std::uint8_t { npy, csv, json };
-/// Returns the format for the name's extension: .npy, .csv or .txt, and .json if `json` is set. Throws UsageError for
-/// others.
+/// Returns the format for the extension of the name: .npy, .csv or .txt, and .json if `json` is set. Throws UsageError
+/// for other extensions.
 TableFormat table_format(const std::string& path, bool json = false);
 
-/// Throws UsageError if an output file, or an output's place, is also an input, which would be lost. Empty names and
-/// "-" stand for no file.
+/// Throws UsageError if an output file, or the place of an output, is also an input, which would be lost. Empty names
+/// and "-" stand for no file.
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-/// The summary guards a set of files: it lists the others with their lengths and checksums, which the readers below
-/// compare.
+/// Name of the summary, which guards a set of files: it lists the other files with their lengths and checksums, which
+/// the functions below compare.
 inline constexpr std::string_view summary_name = "summary.json";
 
-/// Returns the lengths and checksums of finished files for the summary.
+/// Returns the lengths and checksums of finished files, for the summary.
 nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files);
 
-/// Returns the placeholder summary for the time in which the files of an earlier result are replaced.
+/// Returns a placeholder for the summary, which is in the folder while the files of an earlier result are replaced.
 std::string unfinished_summary(std::string_view problem);
 
-/// Throws InputError if the file belongs to a result of the problem and differs from what the summary in its folder
-/// records: the result is incomplete. Throws InterruptedError after a stop request.
+/// Throws InputError if the file belongs to a result of the problem but differs from the record in the summary of its
+/// folder, because such a result is incomplete. Throws InterruptedError after a stop request.
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop);
 
 /// Formats rows of numbers. Each number is the shortest text that reads back as the same value.
 template <class T>
 std::string csv_rows(MatrixView<const T> matrix);
 
-/// Writes a chunk of a table of `all_rows` rows; the chunk starts at `first_row`. Before the first chunk, throws Error
-/// if `all_rows` such rows would not fit the disk.
+/// Writes a chunk of a table of `all_rows` rows. The chunk starts at `first_row`. Before the first chunk, throws Error
+/// if the disk has no room for all rows.
 template <class T>
 void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows);
 
-/// Throws Error if the disk has no room for a rows x columns table. For text, checks the minimum size.
+/// Throws Error if the disk has no room for a rows x columns table. For text, assumes the minimum size.
 template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns);
 

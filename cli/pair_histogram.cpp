@@ -1,4 +1,4 @@
-// `gradus pair-histogram`: read points, count their pairs by distance, write the histogram.
+// `gradus pair-histogram`: reads points, counts their pairs by distance, writes the histogram.
 #include "cli/pair_histogram_result.hpp"
 
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Calls the function. If it throws, adds the frame number of a trajectory to the message.
+/// Calls the function. If it throws, adds the number of the trajectory's frame to the message.
 template <class Function>
 decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& function) {
   const auto name = [&](Error& error) {
@@ -57,7 +57,7 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& f
   }
 }
 
-/// Warns about tiny edges: their squares have few or no significant digits in double, and separations below 1e-162
+/// Warns about tiny edges. Their squares have few or no significant digits in double, and separations below 1e-162
 /// count as 0.
 void note_tiny_edges(const Session& session, std::span<const double> edges) {
   constexpr double least = 0x1p-500;
@@ -78,14 +78,14 @@ void note_folded(const Session& session, const Sum& sum) {
                     sum.folded_atoms == 1 ? "was" : "were"));
 }
 
-/// Returns least_reach() of all frames or, if the input is a stream, of the remaining frames.
+/// Returns the smallest least_reach() of all frames. If the input is a stream, only the remaining frames count.
 double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader, std::int64_t seen) {
   if (files::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
   files::FrameReader again(arguments.input, arguments.reading);
   return least_reach(arguments, again);
 }
 
-/// If bins have neither a number nor a cutoff, sets the cutoff to half of the smallest box of all frames.
+/// If the options give bins neither a number nor a cutoff, sets the cutoff to half of the smallest box of all frames.
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
@@ -126,7 +126,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   note_folded(session, sum);
   const std::vector<std::optional<Radial>> radials = radials_of(arguments, sum);
   const std::string threads = threads_text(session, sum.parts.front().histogram.report.threads);
-  if (!session.is_first()) return 0;  // only the first rank writes; the program ends when it is done
+  if (!session.is_first()) return 0;  // only the first rank writes; the other ranks are done
 
   Destination& destination = *opened;
   const auto write_start = core::Clock::now();
@@ -177,14 +177,14 @@ std::int64_t frames_of(const Arguments& arguments) {
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  } catch (const files::CutFrameError&) {  // a cut frame counts; reading it reports the error
+  } catch (const files::CutFrameError&) {  // a truncated frame counts, because reading it reports the error
     ++frames;
   }
   return frames;
 }
 
-/// With several ranks: throws UnsupportedError for standard input, which only the first rank has, and notes how the
-/// launcher has placed the ranks.
+/// With several ranks: throws UnsupportedError for standard input, which only the first rank has, and prints a note
+/// about how the launcher has placed the ranks.
 void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
@@ -295,7 +295,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
-      if (!reader->is_trajectory()) {  // refuses an incomplete request before anything is read
+      if (!reader->is_trajectory()) {  // an incomplete request is refused before anything is read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
         const Box box = box_of(*arguments, {});

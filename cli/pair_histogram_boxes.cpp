@@ -1,4 +1,4 @@
-// The boxes of frames: selects the box that applies, and the reach of bins in all of them.
+// The boxes of frames. Selects the box that applies, and computes the reach of bins in all boxes.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Box box_of(const Arguments& arguments, const files::Frame& frame) {
   Box box{is_given ? arguments.options.box : frame.box, frame.box_origin, is_given ? "xyz" : frame.periodic};
   if (!arguments.options.periodic.empty()) box.periodic = arguments.options.periodic;
   if (box.periodic == "none" || box.periodic.empty()) box = {};
-  // A given box keeps the origin of the file's box if both have the same number of columns.
+  // A box from the command line gets the origin of the file's box if both have the same number of columns.
   if (is_given && frame.points.columns() > 0 && std::ssize(box.origin) != frame.points.columns()) box.origin.clear();
   if (box.lengths.empty()) box.periodic = "xyz";
   if (!arguments.options.box_origin.empty()) box.origin = arguments.options.box_origin;
@@ -60,7 +60,7 @@ double least_reach(const Arguments& arguments, files::FrameReader& reader, std::
       ++frame;
       least = std::min(least, reach_in(options_in(arguments, box_of(arguments, *read))));
     }
-  } catch (const files::CutFrameError&) {  // reading that frame reports the error
+  } catch (const files::CutFrameError&) {  // the error is reported when the frame is read
   }
   return least;
 }

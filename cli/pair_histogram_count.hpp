@@ -31,7 +31,7 @@
 
 namespace gradus::cli::pairs {
 
-/// Calls the function. If the library reports an invalid input, names the file that the input came from.
+/// Calls the function. If the library reports an invalid input, names the file from which the input came.
 template <class Function>
 decltype(auto) naming_inputs(const Arguments& arguments, const Function& function) {
   try {
@@ -45,7 +45,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
     ErrorFields fields = error.fields();
     if (error.code() == error_code::no_effect && fields.argument == "box_origin")
       error.set_message("--box-origin has no effect: there is no periodic box, which --box or a trajectory gives");
-    // A value that comes from a file is bad input, not bad usage.
+    // A value that comes from a file is invalid input, not invalid usage.
     if (error.code() == error_code::flat_cell && arguments.options.box.empty()) {
       fields.file = arguments.input;
       throw InputError(about(shown_path(arguments.input)) + error.message(), std::move(fields));
@@ -57,7 +57,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
   }
 }
 
-/// Returns these rows of the matrix, without a copy if they are all of its rows.
+/// Returns these rows of the matrix. If they are all rows, returns a view without a copy.
 template <class T>
 files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;
@@ -81,8 +81,8 @@ inline std::vector<std::int64_t> all_rows(std::int64_t count) {
   return rows;
 }
 
-/// The kinds of atoms in a frame with the rows of each: by element if the file has elements, otherwise by type,
-/// otherwise by name. Numeric kinds are sorted by number, names alphabetically.
+/// The kinds of atoms in a frame, and the rows of each kind. The kinds are elements if the file has elements, otherwise
+/// types, otherwise names. Numeric kinds are sorted by number, names alphabetically.
 struct Kinds {
   std::vector<std::string> names;
   std::vector<std::vector<std::int64_t>> rows;
@@ -154,12 +154,12 @@ class Counter {
     sum_.read += core::seconds_since(start);
   }
 
-  /// Returns true if the others also come from frames, one for each frame of the points.
+  /// Returns true if the second set of points also comes from frames, one for each frame of the points.
   bool pairs_frames() const { return others_frames_.has_value(); }
   const WantedFrames* others_frames() const { return others_frames_ ? &*others_frames_ : nullptr; }
 
-  /// Adds the pairs of a frame. The error message for bins that reach too far in this frame calls `reach_of_frames`,
-  /// which returns the limit over all frames.
+  /// Adds the pairs of a frame. If bins reach too far in this frame, the error message calls `reach_of_frames`, which
+  /// returns the limit over all frames.
   void add(const files::Frame& frame, const std::function<double()>& reach_of_frames) {
     const Box box = box_here(frame);
     next_others(box);
@@ -204,7 +204,7 @@ class Counter {
     }
   }
 
-  /// Ends the count after the last frame of the points. Throws InputError if the others have frames left.
+  /// Ends the count after the last frame of the points. Throws InputError if the other trajectory has frames left.
   Sum& finish() {
     if (others_frames_ && !arguments_.frames.is_given() && others_frames_->next())
       throw InputError(
@@ -227,8 +227,8 @@ class Counter {
     return box;
   }
 
-  /// Throws InputError if weights or an index refer to atoms by position and the atoms at these positions differ from
-  /// the first frame.
+  /// Throws InputError if weights or an index refer to atoms by position, and the atoms at these positions differ from
+  /// the atoms in the first frame.
   static void require_same_atoms(const files::Frame& frame, std::shared_ptr<const std::vector<std::int64_t>>& first,
                                  bool goes_by_place, const std::string& file) {
     const auto& ids = frame.labels.ids;
@@ -264,7 +264,7 @@ class Counter {
     }
   }
 
-  /// Reads the others' next frame if they come from a trajectory. Its box must equal the box of the points.
+  /// Reads the next frame of the other trajectory, if there is one. Its box must equal the box of the points.
   void next_others(const Box& box) {
     if (!others_frames_) return;
     std::optional<files::Frame> frame = others_frames_->next();
@@ -297,10 +297,10 @@ class Counter {
     std::size_t part = 0;  ///< index in Sum::parts
     Side points;
     std::optional<Side> others;
-    std::int64_t both = 0;  ///< as in Part
+    std::int64_t both = 0;  ///< as in struct Part
   };
 
-  /// Returns one kind of pairs: among the selected points, or between them and others.
+  /// Returns one kind of pairs: pairs among the selected points, or pairs between them and other points.
   Pairs of_sides(const files::Frame& frame, const files::PointsOf<T>& points, const files::PointsOf<T>& others) {
     if (sum_.frames == 0) sum_.parts.resize(1);
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
@@ -369,7 +369,7 @@ class Counter {
     return all;
   }
 
-  /// Returns the weights in a column of the points, or those in the separate file.
+  /// Returns the weights from a column of the points or from the separate file.
   static files::VectorOf<T> weights_of_rows(const files::Points& points, const files::VectorOf<T>& of_file,
                                             const std::string& file, const std::string& input) {
     return points.weights.empty() ? files::of_rows_left(of_file, points.dropped, points.rows(), file)

@@ -12,23 +12,23 @@
 
 namespace gradus::cli {
 
-/// A range of frames, numbered from 0. A single number is one frame, A:B the frames from A up to but excluding B, and
-/// A:B:STEP every STEP-th of these. The defaults are the beginning, the end, and 1. Negative numbers count from the
-/// end.
+/// A range of frames, numbered from 0. A single number is one frame. A:B are the frames from A up to but excluding B,
+/// and A:B:STEP are every STEP-th of these. The defaults are the first frame, the end, and 1. Negative numbers count
+/// from the end.
 class FrameRange {
  public:
   FrameRange() = default;
-  /// Throws UsageError if the text is no range.
+  /// Throws UsageError if the text is not a range.
   explicit FrameRange(const std::string& text);
 
   bool is_given() const { return !text_.empty(); }
   const std::string& text() const { return text_; }
   /// Returns true if the range depends on the number of frames in the file.
   bool needs_count() const;
-  /// Replaces numbers from the end, given the number of frames, and orders the range as in the file.
+  /// Replaces numbers that count from the end, given the number of frames. Orders the range as in the file.
   void resolve(std::int64_t frames);
 
-  /// Returns the first wanted frame that is not before `frame`, if there is one.
+  /// Returns the first frame of the range that is not before `frame`, if there is one.
   std::optional<std::int64_t> next(std::int64_t frame) const;
 
  private:
@@ -42,20 +42,20 @@ class FrameRange {
 /// Throws InputError on all ranks if read() returns different hashes on different ranks.
 void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read);
 
-/// Iterates over the wanted frames of a file. With several ranks, each reads every frame.
+/// Iterates over the frames of a file that the range selects. With several ranks, each rank reads every frame.
 class WantedFrames {
  public:
   WantedFrames(files::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)
       : reader_(reader), path_(std::move(path)), range_(range), session_(session) {}
 
-  /// Returns the next wanted frame, if there is one. Collective: throws InputError if a rank's frame differs from the
-  /// first rank's.
+  /// Returns the next frame of the range, if there is one. Collective: throws InputError if a rank's frame differs from
+  /// the first rank's frame.
   std::optional<files::Frame> next();
   /// Returns the number of the frame that next() returned last, counted from 0.
   std::int64_t number() const { return number_; }
   /// Returns the number of frames that were read or skipped.
   std::int64_t seen() const { return seen_; }
-  /// Notes that the last line of the file, which belongs to the last frame, has no line end.
+  /// Prints a note if the last line of the file, which belongs to the last frame, has no line end.
   void note_open_end() const;
 
  private:

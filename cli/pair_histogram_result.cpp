@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns the distribution of the others around the points or, if swapped, of the points around the others.
+/// Returns the distribution of the other points around the points or, if swapped, of the points around the others.
 Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   const std::int64_t points = swapped ? part.others : part.points;
   const std::int64_t others = swapped ? part.points : part.others;
@@ -31,7 +31,7 @@ Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   return radial;
 }
 
-/// Returns a name that needs no quotes in any format.
+/// Returns a name that needs no quotes in any file format.
 std::string column_name(std::string_view what, const std::string& first, const std::string& second) {
   std::string name = fmt::format("{}_{}-{}", what, first, second);
   for (char& character : name)
@@ -40,7 +40,7 @@ std::string column_name(std::string_view what, const std::string& first, const s
   return name;
 }
 
-/// Returns the columns in which a layer or a wire repeats, or "" for other boxes.
+/// Returns the periodic columns of a layer or a wire, or "" for other boxes.
 std::string periodic_columns(PairHistogramOptions options) {
   if (options.box.empty() || !options.dimensions.empty()) return {};
   for (const char* const columns : {"xy", "xz", "yz", "x", "y", "z"}) {
@@ -48,7 +48,7 @@ std::string periodic_columns(PairHistogramOptions options) {
     options.dimensions = columns;
     try {
       if (pair_histogram_has_volume(options)) return columns;
-    } catch (const UsageError&) {  // a vector of the cell is not within these columns
+    } catch (const UsageError&) {  // a vector of the cell leaves these columns
     }
   }
   return {};

@@ -28,11 +28,12 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::ReadOptions reading;
-  PairHistogramOptions options{.periodic = ""};  ///< an empty `periodic` means as the file says, or all axes of --box
+  /// If `periodic` is empty, the file decides; with --box, all axes are periodic.
+  PairHistogramOptions options{.periodic = ""};
   bool radial = false;
   bool centers = false;
   bool partial = false;
-  double volume = 0;  ///< 0: the volume of the box
+  double volume = 0;  ///< volume for --rdf; 0: the volume of the box
   std::optional<files::AtomSelection> selection;
   std::optional<files::AtomSelection> cross_selection;
   FrameRange frames;
@@ -42,36 +43,37 @@ struct Arguments {
   bool needs_labels() const { return partial || selection || cross_selection; }
 };
 
-/// The periodic box of a frame, from the command line or else from the file. Empty `lengths` mean open space.
+/// The periodic box of a frame, from the command line or, if not given there, from the file. Empty `lengths` mean open
+/// space.
 struct Box {
-  std::vector<double> lengths;  ///< or the nine components of a triclinic cell's vectors
+  std::vector<double> lengths;  ///< lengths of the edges, or the nine components of a triclinic cell's vectors
   std::vector<double> origin;
   std::string periodic = "xyz";
 
   bool operator==(const Box&) const = default;
 };
 
-/// Throws InputError if neither the file nor the command line says whether the frame's box is periodic.
+/// Throws InputError if neither the file nor the command line states if the frame's box is periodic.
 Box box_of(const Arguments& arguments, const files::Frame& frame);
 
 /// Returns the library's options for points in this box.
 PairHistogramOptions options_in(const Arguments& arguments, const Box& box);
 
-/// Returns the greatest distance that bins may reach in the boxes of all frames; infinite in open space. Reads no
+/// Returns the greatest distance that bins may reach in the boxes of all frames. It is infinite in open space. Reads no
 /// atoms.
 double least_reach(const Arguments& arguments, files::FrameReader& reader, std::int64_t first_frame = 0);
 
 /// Returns the volume of a frame for --rdf. Throws UsageError in open space without --volume.
 double volume_of(const Arguments& arguments, const Box& box);
 
-/// Pairs of one kind: all pairs, or with --partial the pairs of two kinds of atoms.
+/// Pairs of one kind: all pairs or, with --partial, the pairs of two kinds of atoms.
 struct Part {
-  std::string first;  ///< the kinds of atoms, with --partial
+  std::string first;  ///< with --partial: the kinds of atoms
   std::string second;
   PairHistogramResult histogram;
-  std::int64_t points = 0;  ///< points in a frame; in the first frame if they vary
-  std::int64_t others = 0;  ///< 0: pairs among the points
-  std::int64_t both = 0;    ///< points that are also among the others; they form no pair with themselves
+  std::int64_t points = 0;  ///< number of points in a frame; if it varies, in the first frame
+  std::int64_t others = 0;  ///< number of other points; 0: pairs are counted among the points
+  std::int64_t both = 0;    ///< number of points that are in both sets; they form no pair with themselves
   bool same_numbers = true;
 
   bool is_within() const { return others == 0; }
@@ -87,23 +89,23 @@ struct Sum {
   double inverse_volumes = 0;
   Box box;
   PairHistogramOptions options;
-  std::uint64_t memory = 0;       ///< maximum, in bytes
-  double read = 0;                ///< seconds
-  std::int64_t folded_atoms = 0;  ///< atoms that were moved into the box without --fold
+  std::uint64_t memory = 0;       ///< maximum memory, in bytes
+  double read = 0;                ///< time of reading, in seconds
+  std::int64_t folded_atoms = 0;  ///< number of atoms that were moved into the box although --fold was not given
   std::int64_t folded_frames = 0;
 
   double volume() const { return static_cast<double>(frames) / inverse_volumes; }
 };
 
-/// Throws UsageError if --rdf would count points in a plane in three dimensions.
+/// Throws UsageError if --rdf would treat points in a plane as points in space.
 void require_space(const Sum& sum);
 
 using Radial = PairHistogramRadialDistribution;
 
-/// Returns the radial distribution of each part, or nothing without --rdf.
+/// Returns the radial distribution of each part. Without --rdf, returns nothing.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
 
-/// The columns of a table, which refer to the names and values stored with them.
+/// The columns of a table. They refer to the names and values stored with them.
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;

@@ -30,12 +30,12 @@ struct Head {
   std::int64_t columns = 0;
   files::ElementType type = files::ElementType::f32;
   bool in_rows = false;   ///< each rank reads its rows directly
-  std::size_t names = 0;  ///< hash of the column names; 0: unnamed
+  std::size_t names = 0;  ///< hash of the column names; 0: the columns have no names
 };
 
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
-/// Orders "part-2" before "part-10".
+/// Orders names like "part-2" before names like "part-10".
 bool comes_before(const std::string& one, const std::string& other) {
   std::size_t a = 0;
   std::size_t b = 0;
@@ -57,7 +57,7 @@ bool comes_before(const std::string& one, const std::string& other) {
     if (first != second) return first < second;
   }
   if (one.size() - a != other.size() - b) return one.size() - a < other.size() - b;
-  return one < other;  // equal except for leading zeros of numbers
+  return one < other;  // the names are equal except for leading zeros of numbers
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
   return files;
 }
 
-/// Returns the file names that the first rank finds; other ranks' folders may hold other files.
+/// Returns the file names that the first rank finds, because the folders of other ranks may hold other files.
 std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks& ranks) {
   return texts_of_first(ranks, [&] { return expanded(inputs); });
 }
@@ -106,7 +106,7 @@ void require_alike(const std::string& file, const Head& head, const std::string&
 }
 
 void require_same_names(const std::vector<std::string>& files, const std::vector<Head>& heads) {
-  std::size_t named = files.size();  // index of the last file with names
+  std::size_t named = files.size();  // index of the last file that has names
   for (std::size_t file = 0; file < files.size(); ++file) {
     if (heads[file].names == 0) continue;
     if (named < files.size() && heads[file].names != heads[named].names)
@@ -116,7 +116,7 @@ void require_same_names(const std::vector<std::string>& files, const std::vector
   }
 }
 
-/// Returns the head that all files with rows share. Throws InputError if they differ.
+/// Returns the columns and type that all files with rows share. Throws InputError if they differ.
 Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
   const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
   if (first == heads.end()) return heads.front();
@@ -134,7 +134,7 @@ Head head_of(const files::Points& points) {
   return head;
 }
 
-/// The files that the first rank has read completely.
+/// The files that the first rank has read as a whole.
 class WholeFiles {
  public:
   std::vector<Head> read(const std::vector<std::string>& files, const files::ReadOptions& reading) {
@@ -155,7 +155,7 @@ class WholeFiles {
     return heads;
   }
 
-  /// Adds the non-numeric parts: names, and the picture shape of a single file.
+  /// Adds the non-numeric parts of a file: names and, if there is a single file, the shape of a picture.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;
@@ -169,7 +169,7 @@ class WholeFiles {
   MatrixView<const T> rows(std::size_t file) const {
     return points_[file]->view<T>();
   }
-  /// Frees a file's points. Does nothing on ranks other than the first.
+  /// Frees the points of a file. Does nothing on ranks other than the first.
   void forget(std::size_t file) {
     if (file < points_.size()) points_[file].reset();
   }
@@ -195,7 +195,7 @@ class WholeFiles {
   std::shared_ptr<files::RowNames> row_names_;
   std::vector<double> weights_;
   std::vector<std::int64_t> dropped_;
-  std::int64_t all_rows_ = 0;  ///< including dropped rows
+  std::int64_t all_rows_ = 0;  ///< number of all rows, including dropped rows
   bool from_text_ = false;
 };
 
@@ -223,8 +223,8 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
   core::honour_stop(stop, "stopped while reading the points");
 }
 
-/// Sends this rank's part of a file from the first rank, which has read the file, to `all`. `at` is the position in
-/// `all` of the file's first row. Collective.
+/// Distributes a file that the first rank has read. Stores this rank's part in `all`. `at` is the position in `all` of
+/// the file's first row. Collective.
 template <class T>
 void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
                Matrix<T>& all, std::int64_t at, const files::ReadOptions& reading) {
@@ -254,7 +254,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
                 std::int64_t own, const files::ReadOptions& reading, const Session& session) {
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
-  // Returns this rank's rows of a file, numbered within the file.
+  // Returns the range of this rank's rows in a file, numbered within the file.
   const auto part_of = [&](std::size_t file) {
     const FileRows& rows = result.files[file];
     const std::int64_t from = std::clamp(begin, rows.first, rows.first + rows.rows);
@@ -284,7 +284,8 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   for (std::size_t file = 0; file < heads.size(); ++file) {
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
-    const std::int64_t at = result.files[file].first - begin;  // position of the file's first row in this rank's rows
+    // Position that the file's first row has among this rank's rows.
+    const std::int64_t at = result.files[file].first - begin;
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
   }
@@ -322,7 +323,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
   }
   result.first_row = result.files[static_cast<std::size_t>(ranks.rank())].first;
   const Head common = common_head(files, heads);
-  if (own.rows == 0) {  // an empty file's columns and type are ignored
+  if (own.rows == 0) {  // the columns and type of an empty file are ignored
     if (common.type == files::ElementType::f32) result.points.values = files::own(Matrix<float>(0, common.columns));
     else result.points.values = files::own(Matrix<double>(0, common.columns));
   }

@@ -21,16 +21,16 @@ struct FileRows {
 };
 
 struct PointFiles {
-  files::Points points;  ///< the rows of this rank; names and the shape of a picture are on the first rank only
+  files::Points points;  ///< the rows of this rank; only the first rank has names and the shape of a picture
   std::vector<FileRows> files;
-  std::int64_t first_row = 0;  ///< number of this rank's first row among all rows
-  std::int64_t rows = 0;       ///< total over all ranks
+  std::int64_t first_row = 0;  ///< number that this rank's first row has among all rows
+  std::int64_t rows = 0;       ///< number of rows on all ranks
 
-  /// If the error is about the points, makes it name the file. With several files, also converts the row number to the
-  /// file's numbering.
+  /// If the error is about the points, names the file in the error. With several files, also converts the row number to
+  /// the numbering of the file.
   void name_file(Error& error) const;
 
-  /// Calls the function and adds file names to an InputError that it throws.
+  /// Calls the function. If it throws an InputError, adds file names to the error.
   template <class Function>
   decltype(auto) naming(Function&& function) const {
     try {
@@ -47,10 +47,10 @@ std::vector<std::string> files_like(const std::string& pattern);
 
 enum class PerRank : bool { no, yes };
 
-/// Reads files, or the files that match a pattern (*, ?, []), sorted by name with digits compared as numbers. Throws
-/// InputError unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A
-/// rank reads only its rows of a .npy file in C order; the first rank reads all other files and sends their rows in
-/// chunks. Collective: an error on one rank is thrown on all ranks.
+/// Reads files. A name may be a pattern (*, ?, []), whose matches are sorted by name with digits compared as numbers.
+/// Throws InputError unless all files with rows have the same columns and type. Each rank gets an even share of the
+/// rows. A rank reads only its own rows of a .npy file in C order. The first rank reads all other files and sends their
+/// rows in chunks. Collective: an error on one rank is thrown on all ranks.
 ///
 /// With PerRank::yes, the only input is a file of this rank (see file_of_rank()), and the ranks' files are
 /// concatenated.
@@ -60,8 +60,8 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
 /// Replaces "{rank}" in the path by this rank's number.
 std::string file_of_rank(const std::string& path, int rank);
 
-/// Reads one number per row of `points`, such as weights, and returns this rank's. One file holds the numbers of all
-/// rows, unless its name has "{rank}" and `per_rank` is PerRank::yes.
+/// Reads one number, such as a weight, for each row of `points`. Returns the numbers for this rank's rows. One file
+/// holds the numbers of all rows, unless its name has "{rank}" and `per_rank` is PerRank::yes.
 template <class T>
 files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                        const files::ReadOptions& reading, const Session& session);
@@ -71,7 +71,7 @@ files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank
 template <class T>
 files::Points read_points_for_all(const std::string& path, const files::ReadOptions& reading, const Session& session);
 
-/// Concatenates all ranks' values on the first rank, in rank order. Other ranks keep their values. Collective.
+/// Concatenates the values of all ranks on the first rank, in rank order. Other ranks keep their values. Collective.
 void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values);
 
 }  // namespace gradus::cli

@@ -8,16 +8,16 @@ namespace gradus::cli {
 struct Processes {
   int size = 1;
   int rank = 0;
-  /// True for the first process of its kind, which reports why the processes cannot be ranks of one job.
+  /// True for the first of several identical processes. It reports why the processes cannot be ranks of one job.
   bool speaks = true;
 };
 
-/// Reads what mpirun (Open MPI, MPICH and derivatives) or srun set in the environment. Returns one process if they set
-/// nothing.
+/// Reads the environment variables that mpirun (Open MPI, MPICH and derivatives) or srun set. Returns one process if
+/// there are none.
 Processes started_processes();
 
 /// Throws UnsupportedError, with the reason `why`, if this is one of several processes that cannot be ranks of one job.
-/// All of them would do the same work and write the same files.
+/// Otherwise all of them would do the same work and write the same files.
 [[noreturn]] void refuse_processes(const Processes& processes, const std::string& why);
 
 }  // namespace gradus::cli

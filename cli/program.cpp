@@ -36,7 +36,8 @@ namespace gradus::cli {
 namespace {
 
 /// Turns the first SIGINT or SIGTERM into a stop request, which ends the job and removes its unfinished files. A second
-/// signal ends the process at once. Must be called before any other thread starts, because threads inherit the mask.
+/// signal ends the process at once. Must be called before any other thread starts, because threads inherit the signal
+/// mask.
 std::stop_token stop_on_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -123,12 +124,13 @@ void add_job_options(Options& options, Session& session, std::string_view proble
   add_limits(options, execution);
 }
 
-/// Returns the subcommand's option whose name is closest to the typed one.
+/// Returns the subcommand's option whose name is closest to the given one.
 std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& name : names)  // an abbreviation has a large edit distance from the name
+  // An abbreviation has a large edit distance from the name, so it is compared as a prefix.
+  for (const std::string& name : names)
     if (typed.size() > 3 && name.starts_with(typed))
       return core::did_you_mean(name, std::vector<std::string_view>{name});
   return core::did_you_mean(typed, std::vector<std::string_view>(names.begin(), names.end()));
@@ -139,7 +141,7 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
   return chosen.empty() ? root : *chosen.front();
 }
 
-/// Throws UsageError if an option has too many values, or none.
+/// Throws UsageError if an option has no value or too many.
 void refuse_count(const CLI::App& app, const std::vector<std::string>& words, const std::string& help) {
   for (const CLI::Option* option : app.get_options())
     if (const int most = option->get_items_expected_max(); most > 0 && static_cast<int>(option->count()) > most)
@@ -176,7 +178,7 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   CLI::App* const app = apps.empty() ? nullptr : apps.front();
   const bool repeated = app != nullptr && app->get_option_no_throw("--repeat") != nullptr && repeats(words);
   const std::vector<CLI::Option*> required = repeated ? take_requirements(*app) : std::vector<CLI::Option*>{};
-  std::ranges::reverse(words);  // the parser expects reverse order
+  std::ranges::reverse(words);  // the parser expects the arguments in reverse order
   root.parse(std::move(words));
   if (!session.repeat.empty()) {
     const auto record = std::make_shared<RepeatedRecord>(session.repeat);
@@ -187,12 +189,12 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   if (repeated) require_options(*app);
 }
 
-/// Reports an invalid command line in the program's style.
+/// Reports an invalid command line in the style of the program.
 [[noreturn]] void explain(const CLI::App& root, const std::vector<std::string>& words, const CLI::ParseError& error) {
   const CLI::App& app = chosen_subcommand(root);
   const std::string help = help_hint(app);
   const std::vector<std::string> rest = root.remaining(true);
-  // The parser may include "--" among the unused words.
+  // The parser may return "--" among the unused words.
   const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
   if (extra != rest.end()) {
     const std::string& first = *extra;
@@ -218,7 +220,8 @@ void require_command(const std::string& word) {
                      "; 'gradus' shows what is possible");
 }
 
-/// Returns an entry for each given option of the command, except options that say where and how this process runs.
+/// Returns an entry for each option of the command that was given, except options that state where and how this process
+/// runs.
 std::vector<std::string> given_to(const CLI::App& app) {
   std::vector<std::string> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -229,8 +232,8 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// Returns the value of --stall-timeout, which is needed before the options are parsed because it also limits MPI's
-/// start.
+/// Returns the value of --stall-timeout. It is needed before the options are parsed, because it also limits the start
+/// of MPI.
 double stall_limit_in(const std::vector<std::string>& words) {
   constexpr std::string_view name = "--stall-timeout";
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
@@ -240,14 +243,14 @@ double stall_limit_in(const std::vector<std::string>& words) {
     try {
       return parse_real(name, text, 0, WatchedCommunicator::most);
     } catch (const UsageError&) {
-      break;  // reported when the options are parsed
+      break;  // an invalid value is reported when the options are parsed
     }
   }
   return WatchedCommunicator::usual;
 }
 
-/// Throws UsageError on all ranks if a rank's options differ from the first rank's; such ranks would wait for each
-/// other.
+/// Throws UsageError on all ranks if the options of a rank differ from those on the first rank, because such ranks
+/// would wait for each other.
 void require_same_options(core::Ranks& ranks, const CLI::App& app) {
   std::vector<std::string> own = given_to(app);
   const std::vector<std::string> first = texts_of_first(ranks, [&] { return own; });
@@ -272,7 +275,7 @@ struct Failure {
   int status;
 };
 
-/// If a mapped file was truncated, replaces the error, because everything computed from the file is meaningless.
+/// If a mapped file has been truncated, replaces the error, because everything computed from the file is meaningless.
 Failure failure_of(const Error& error) {
   const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);
@@ -282,7 +285,7 @@ Failure failure_of(const Error& error) {
                              .remedy = "run the job again when no program writes to it"}));
 }
 
-/// Returns true if the command has all options that a text names.
+/// Returns true if the command has all options that a text mentions.
 bool has_options_of(const CLI::App& app, const ErrorMessage& text) {
   return std::ranges::all_of(text.pieces, [&app](const ErrorMessage::Piece& piece) {
     return piece.kind != ErrorMessage::Piece::Kind::option ||
@@ -298,13 +301,13 @@ void report(const Session& session, const Failure& failure) {
   }
   std::string where;
   if (ErrorFields fields = error.fields(); session.job && fields.rank) {
-    // A usage error of the first rank is common to all ranks.
+    // A usage error of the first rank occurs on all ranks.
     const bool of_all = failure.status == UsageError("").exit_status() && fields.rank == 0;
     if (!of_all) where = session.job->name_of(*fields.rank) + ": ";
     fields.rank.reset();
     error.set_fields(std::move(fields));
   }
-  // Names of files and columns may contain control bytes, which a terminal would obey.
+  // Names of files and columns may contain control bytes, which a terminal would execute.
   const std::string message = core::without_control(where + error.text(spelled));
   session.end_progress();
   write_message(message);
@@ -314,7 +317,7 @@ void report(const Session& session, const Failure& failure) {
       answer.update(json_of(error, failure.code));
       session.print_json(answer);
     }
-  } catch (const InterruptedError&) {  // no reader is left
+  } catch (const InterruptedError&) {  // the pipe has no reader left
   }
 }
 
@@ -359,7 +362,7 @@ int run(int argument_count, char** arguments, Session& session) {
     session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
-    // The launcher's pseudo-terminal is not the user's terminal.
+    // The pseudo-terminal belongs to the launcher, not to the user.
     session.columns = 0;
     session.colour = false;
   }
@@ -401,12 +404,13 @@ int run_program(int argument_count, char** arguments) {
   CLI::App root(std::string(tagline), "gradus");
   Session session;
   session.root = &root;
-  std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint, and may arrive before the fit starts
-  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit then becomes an error of write() with a message
+  std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint and may arrive before the fit starts
+  // Exceeding the file size limit then makes write() fail, which is reported with a message.
+  std::signal(SIGXFSZ, SIG_IGN);
   const char* no_colour = std::getenv("NO_COLOR");
   session.columns = terminal_columns(STDOUT_FILENO);
   session.colour = session.columns > 0 && !(no_colour && *no_colour);
-  // Scans for --json before parsing, so that errors in the options are JSON too.
+  // Scans for --json before parsing, so that errors in the options are also printed as JSON.
   const std::vector<std::string_view> words(arguments, arguments + argument_count);
   const auto end_of_options = std::ranges::find(words, "--");
   session.json = std::find(words.begin(), end_of_options, "--json") != end_of_options;
@@ -417,7 +421,7 @@ int run_program(int argument_count, char** arguments) {
   int status = 0;
   try {
     session.execution.stop = stop_on_signals();
-    // The signal thread handles this signal like one from the user.
+    // The signal thread handles this signal like a signal from the user.
     files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
     if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
@@ -434,7 +438,8 @@ int run_program(int argument_count, char** arguments) {
   };
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();
-  else if (status != 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // lets the speaking process finish
+  // Gives the process that prints the error time to finish.
+  else if (status != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     write_message("cannot write to standard output" +
                   core::reason(session.print_error != 0 ? session.print_error : errno));

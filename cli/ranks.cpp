@@ -24,7 +24,8 @@ namespace {
 
 constexpr const char* library_name = "libgradus_mpi_process.so";
 
-/// Returns the program's folder. In a build it contains the library; an installed program has it in a folder nearby.
+/// Returns the program's folder. In a build, the library is in this folder. An installed program has the library in a
+/// folder nearby.
 std::filesystem::path program_folder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -47,7 +48,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
   const std::filesystem::path folder = program_folder();
   const std::string beside = folder / library_name;
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
-  // Stays loaded until the process ends, as MPI does.
+  // Stays loaded until the process ends, because MPI does, too.
   const core::SharedLibrary library({beside.c_str(), installed.c_str()});
   if (!library)
     refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
@@ -55,7 +56,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
   const auto start = library.find<mpi::Start>(mpi::start_name);
   mpi::Process* process = nullptr;
   {
-    // MPI waits without limit for a process that has already ended.
+    // MPI waits without limit, even for a process that has already ended.
     std::optional<Deadline> deadline;
     if (stall_limit > 0)
       deadline.emplace(stall_limit, [stall_limit] {
@@ -80,10 +81,10 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
                     [this](const std::string& words) {
                       write_message(fmt::format("{} {}; the rank that prints no such line is the one that hangs",
                                                 name_of(rank()), words));
-                      // The other ranks time out at about the same moment. They get a second to report it before the
-                      // launcher terminates them.
+                      // The other ranks time out at about the same moment. They get a second to report their timeouts
+                      // before the launcher terminates them.
                       std::this_thread::sleep_for(std::chrono::seconds(1));
-                      ::_exit(1);  // another thread is busy inside MPI
+                      ::_exit(1);  // another thread is busy in a call of MPI
                     }),
       ranks_(communicator_, stop) {
   if (stall_limit != WatchedCommunicator::usual) set_stall_limit(stall_limit);
@@ -112,8 +113,9 @@ int RankedJob::rank_on_machine() const {
 
 int gpu_of_rank(const RankedJob& job) {
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;                                           // avoids a query of the GPUs
-  const auto gpus = static_cast<int>(execution::list_gpus().size());  // without GPUs hidden by CUDA_VISIBLE_DEVICES
+  if (place == 0) return 0;  // no query of the GPUs is needed
+  // Counts only GPUs that CUDA_VISIBLE_DEVICES does not hide.
+  const auto gpus = static_cast<int>(execution::list_gpus().size());
   return gpus > 0 ? place % gpus : 0;
 }
 
@@ -124,8 +126,8 @@ void RankedJob::end_alone(int status) noexcept {
 }
 
 int RankedJob::end(int status, const std::function<void()>& say) {
-  // If all ranks agreed on the error, they arrive at about the same time. If the error is this rank's alone, the others
-  // wait here or, in the worst case, elsewhere.
+  // If all ranks have agreed on the error, they arrive at about the same time. If only this rank has the error, the
+  // others wait here or, in the worst case, elsewhere.
   constexpr double patience = 5;
   std::vector<int> all(static_cast<std::size_t>(size()));
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
@@ -135,15 +137,15 @@ int RankedJob::end(int status, const std::function<void()>& say) {
           fmt::format("{} has waited for the others' end for {} s (--stall-timeout)", name_of(rank()), stall_limit_));
     end_alone(status == 0 ? 1 : status);
   }
-  // A rank with an error knows more than ranks that were only stopped by it.
+  // A rank with an error of another kind knows more than ranks that were only stopped.
   const int stopped = InterruptedError("").exit_status();
   auto failed = std::ranges::find_if(all, [&](int one) { return one != 0 && one != stopped; });
   if (failed == all.end()) failed = std::ranges::find(all, stopped);
   const int result = failed == all.end() ? 0 : *failed;
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
-  // A launcher terminates all processes when one exits with an error, so the message must come first. This also holds
-  // if a rank stops after a successful job; otherwise the launcher would wait for it forever.
+  // A launcher terminates all processes when one exits with an error, so the message must come first. The same holds if
+  // a rank stops after a successful job, because the launcher would otherwise wait for it forever.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)

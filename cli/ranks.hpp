@@ -20,8 +20,8 @@ namespace gradus::cli {
 
 class RankedJob {
  public:
-  /// Joins the other `processes`. Throws UnsupportedError if the library is missing or belongs to another MPI than
-  /// mpirun. `stall_limit` is in seconds and also applies to the start; 0: none.
+  /// Joins the other `processes`. Throws UnsupportedError if the library is missing or was built for another MPI than
+  /// the one of mpirun. `stall_limit` is in seconds and also applies to the start of MPI; 0: no limit.
   static std::shared_ptr<RankedJob> join(const Processes& processes, double stall_limit, const std::stop_token& stop);
   RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop);
   RankedJob(const RankedJob&) = delete;
@@ -32,45 +32,46 @@ class RankedJob {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Must be the first call of every rank. Throws UsageError unless all ranks run the same command. Reports events that
-  /// occurred while MPI started, such as a stop.
+  /// Must be the first call on every rank. Throws UsageError unless all ranks run the same command. Reports events that
+  /// occurred while MPI started, such as a stop request.
   void meet(const std::string& command);
 
   void set_stall_limit(double seconds);
 
   int rank_on_machine() const;  ///< rank among the processes on the same machine
 
-  /// Returns for example "rank 3 of 8", with the machine's name "rank 3 of 8 (node17)".
+  /// Returns a name such as "rank 3 of 8" or, with the name of its machine, "rank 3 of 8 (node17)".
   std::string name_of(int rank) const;
 
-  /// Ends this process's part with its status; say() prints the error if the status is not 0. When all ranks have
-  /// arrived, the first failed rank prints its error and all return its status. If some ranks do not arrive, this rank
-  /// prints what it knows and terminates all of them.
+  /// Ends this process's part of the job. say() prints the error if the status is not 0. When all ranks have arrived,
+  /// the first failed rank prints its error, and all ranks return its status. If some ranks do not arrive, this rank
+  /// prints the error that it knows and terminates all ranks.
   int end(int status, const std::function<void()>& say);
 
  private:
   [[noreturn]] void end_alone(int status) noexcept;
 
   mpi::Process& process_;
-  int rank_;  ///< kept here, as size_ is, because error messages need it after MPI has ended
+  int rank_;  ///< kept here, like size_, because error messages need it after MPI has ended
   int size_;
   WatchedCommunicator communicator_;
   core::Ranks ranks_;
-  std::vector<std::string> machines_;  ///< host name of each rank; known after meet()
+  std::vector<std::string> machines_;  ///< name of each rank's host, known after meet()
   double stall_limit_ = WatchedCommunicator::usual;
 };
 
-/// Returns the default GPU of this process: the processes of a machine use its GPUs in turn.
+/// Returns the default GPU of this process. The processes of a machine are assigned to its GPUs in turn.
 int gpu_of_rank(const RankedJob& job);
 
-/// Sends the strings that work() returns on the first rank to all ranks. The strings must not contain NUL. Collective.
+/// Sends the strings that work() returns on the first rank to all ranks. They must not contain NUL. Collective.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
 
 /// Returns a note if ranks are bound to fewer CPUs than their share of the machine, otherwise "". `threads` is the
 /// number of threads of this rank's job. Collective.
 std::string note_of_binding(RankedJob& job, int threads);
 
-/// Returns "2 threads", or "1 to 4 threads on each of 3 ranks". `own` is the number on this rank. Collective.
+/// Returns a text such as "2 threads", or "1 to 4 threads on each of 3 ranks". `own` is the number of threads on this
+/// rank. Collective.
 std::string threads_text(const Session& session, int own);
 
 inline constexpr std::string_view ranks_heading = "On several processes, started by mpirun";

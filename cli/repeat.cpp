@@ -28,7 +28,7 @@ std::string name_of(const CLI::Option& option) {
   return option.get_positional() ? option.get_option_text() : "--" + option.get_lnames().front();
 }
 
-/// Returns the options of a command, without --help.
+/// Returns all options of a command except --help.
 std::vector<CLI::Option*> options_of(const CLI::App& app) {
   std::vector<CLI::Option*> options = const_cast<CLI::App&>(app).get_options();
   std::erase_if(options, [&](const CLI::Option* option) {
@@ -42,13 +42,14 @@ OptionValue value_of(const OptionValues& values, const CLI::Option& option) {
   return found == values.end() ? OptionValue{} : found->second;
 }
 
-/// Returns true if the option controls where and how a run takes place, but not its result.
+/// Returns true if the option controls where and how a run takes place, but not the result of the run.
 bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
   const bool of_the_job = option.get_group() == job_heading && name_of(option) != "--variant";
   return !value.is_result || of_the_job || option.get_group() == output_heading;
 }
 
-/// Returns the command line of the run that is about to start, with a value for each effective option of a table.
+/// Returns the command line of the run that is about to start. It has a value for each option of a table that has an
+/// effect.
 std::vector<std::string> command_of_run(const CLI::App& app, const Session& session) {
   std::vector<std::string> words{"gradus", app.get_name()};
   for (const CLI::Option* option : options_of(app)) {
@@ -60,7 +61,7 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
     if (const std::string text = value.current ? value.current() : ""; !text.empty()) texts = {text};
     else if (is_flag && value.current) texts.clear();
     if (has_no_effect || texts.empty()) continue;
-    if (option->get_positional())  // a file name may begin with "--"
+    if (option->get_positional())  // "./" precedes a file name that begins with "--"
       for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
     else if (is_flag) words.push_back(name_of(*option));
     else
@@ -79,7 +80,7 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-/// Returns true if the name is an existing file, array of an archive (file.npz:array), or pattern of names.
+/// Returns true if the name is an existing file, an array of an archive (file.npz:array), or a pattern of names.
 bool names_a_file(const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(name, none)) return true;
@@ -164,7 +165,7 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     if (completed.contains(option)) option->run_callback();
 }
 
-/// Looks up a relative name in the current directory, then in the directory of the recorded run.
+/// Searches a relative name first in the current directory, then in the directory of the recorded run.
 std::string RepeatedRecord::found(const std::string& path) const {
   std::error_code none;
   if (std::filesystem::path(path).is_absolute() || names_a_file(path)) return path;

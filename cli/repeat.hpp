@@ -1,4 +1,4 @@
-// Records of runs: a summary contains the command that produced it, and --repeat runs this command again.
+// Records of runs. A summary contains the command that produced it, and --repeat runs this command again.
 #pragma once
 
 #include <map>
@@ -17,16 +17,18 @@ namespace gradus::cli {
 
 class RepeatedRecord {
  public:
-  /// Reads a summary or the folder of a result. Throws InputError if it does not say how to repeat the run.
+  /// Reads a summary, or the summary in the folder of a result. Throws InputError if it does not state how to repeat
+  /// the run.
   explicit RepeatedRecord(const std::string& file);
 
-  /// Gives the options that are not on the command line their recorded values, and records which are for is_given().
-  /// Throws UsageError if the record belongs to another command or a required option has no value.
+  /// Gives the options that are not on the command line their recorded values. Records which options are on the command
+  /// line, for is_given(). Throws UsageError if the record belongs to another command, or if a required option has no
+  /// value.
   void complete(CLI::App& app, const Session& session);
   bool is_given(const CLI::Option& option) const { return given_.contains(&option); }
 
-  /// Throws InputError unless the content of the option's input equals the recorded content. Inputs that the command
-  /// line replaces or reads in another way are not compared.
+  /// Throws InputError unless the content of the option's input equals the recorded content. An input is not compared
+  /// if the command line replaces it or reads it in another way.
   void require_same(std::string_view role, const std::string& option, const std::string& hash,
                     const std::string& path) const;
 
@@ -47,13 +49,13 @@ void add_repeat_option(Options& options, Session& session);
 /// Returns true if the command line contains --repeat.
 bool repeats(const std::vector<std::string>& words);
 
-/// Makes all options optional, since the record may have them. Returns the options that were required.
+/// Makes all options optional, because the record may have their values. Returns the options that were required.
 std::vector<CLI::Option*> take_requirements(CLI::App& app);
 
 nlohmann::ordered_json json_of(const core::Option& row, const core::Value& value);
 
-/// Adds to a summary the options, the command that repeats the run, its working directory, and the hashes of its inputs
-/// by role.
+/// Adds to a summary the options, the command that repeats the run, the working directory of the run, and the hashes of
+/// its inputs by role.
 void add_record(nlohmann::ordered_json& summary, const Session& session, std::span<const core::Option> rows,
                 const void* options, const std::map<std::string, std::string>& hashes = {});
 

@@ -1,4 +1,4 @@
-// `gradus report`: results as a page of charts and tables.
+// `gradus report`: shows results as a page of charts and tables.
 #include "cli/report.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the files that a path stands for: the summary of a folder, or all results in the folder sorted by name.
+/// Returns the files for which a path stands. A folder stands for its summary or, if it has none, for all results in
+/// it, sorted by name.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};

@@ -1,4 +1,4 @@
-// Pages of results, as `gradus report` and `gradus bench --report` write them.
+// Pages of results, which `gradus report` and `gradus bench --report` write.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace gradus::cli {
 
-/// Returns a page of these results and folders of results. Throws InputError if a file is no result.
+/// Returns a page of these results and folders of results. Throws InputError if a file is not a result.
 std::string page_of(const std::vector<std::string>& paths);
 std::string page_of(const nlohmann::ordered_json& measurement);
-/// Writes and commits the page of a finished job: first the answer, as charts and pictures that the summary does not
-/// hold, then the summary.
+/// Writes and commits the page of a finished job. First comes the answer, as charts and pictures that the summary does
+/// not hold, then the summary.
 void write_page(core::AtomicFile& file, const nlohmann::ordered_json& summary,
                 const std::function<void(Page&)>& add_answer, const Session& session);
-/// Returns a caveat about this build for readers of the page, or "".
+/// Returns a warning about this build for readers of the page, or "".
 std::string page_note();
 
 }  // namespace gradus::cli

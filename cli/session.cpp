@@ -20,14 +20,14 @@ namespace gradus::cli {
 
 namespace {
 
-/// Returns the codes that move the cursor to the start of a line of `drawn` columns. The line takes several rows if the
-/// terminal has become narrower.
+/// Returns the codes that move the cursor to the start of a line with `drawn` columns. If the terminal has become
+/// narrower, the line takes several rows.
 std::string back_over(std::size_t drawn, std::size_t columns) {
   const std::size_t rows = drawn == 0 ? 0 : (drawn - 1) / columns;
   return rows == 0 ? "\r" : fmt::format("\r\x1b[{}A", rows);
 }
 
-/// Returns the longest prefix that fits.
+/// Returns the longest prefix of the text that fits.
 std::string_view first_columns(std::string_view text, std::size_t columns) {
   while (width_of(text) > columns) text.remove_suffix(1);
   return text;
@@ -98,9 +98,9 @@ void Session::end_progress() const {
 void Session::print(std::string_view text) const {
   if (!is_first()) return;
   end_progress();
-  // A slow reader may block a pipe, and signals need not interrupt this thread.
+  // A slow reader may block a pipe, and a signal need not interrupt this thread.
   constexpr int patience_milliseconds = 50;
-  // Short texts, such as a message about the stop, are always written.
+  // Short texts, such as a message about the stop request, are always written.
   const bool is_long = text.size() > std::size_t{1} << 20;
   pollfd wanted{STDOUT_FILENO, POLLOUT, 0};
   for (std::size_t written = 0; written < text.size();) {
@@ -121,7 +121,7 @@ void Session::print_json(const nlohmann::ordered_json& value) const { print(json
 void Session::note(std::string_view message) const {
   if (quiet || !is_first()) return;
   end_progress();
-  std::fflush(stdout);  // keeps the order of the two streams if they share a destination
+  std::fflush(stdout);  // keeps the order of standard output and standard error if both have the same destination
   write_message(message);
 }
 

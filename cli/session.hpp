@@ -21,7 +21,7 @@ namespace gradus::cli {
 class RankedJob;
 class RepeatedRecord;
 
-/// A line on the terminal that shows the progress of a job and the remaining time. Draws nothing if it is switched off.
+/// A line on the terminal that shows the progress of a job and the remaining time. Draws nothing if it is disabled.
 class ProgressBar {
  public:
   explicit ProgressBar(bool shown) : shown_(shown) {}
@@ -34,42 +34,43 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   bool shown_;
-  std::size_t drawn_ = 0;  ///< columns of the current line
+  std::size_t drawn_ = 0;  ///< number of columns of the current line
   std::string phase_;
   std::int64_t first_done_ = 0;
   Clock::time_point phase_start_;
   Clock::time_point last_drawn_;
 };
 
-/// Returns the width of the terminal behind the file descriptor: 0 if it is no terminal, 80 if the width is unknown.
+/// Returns the width of the terminal behind the file descriptor. Returns 0 if there is no terminal, and 80 if the width
+/// is unknown.
 std::size_t terminal_columns(int descriptor);
 
 /// Returns the terminal columns of UTF-8 text, assuming one column per character.
 std::size_t width_of(std::string_view text);
 
-/// Returns indented JSON that ends with a newline. Replaces invalid UTF-8, as in file names, so that the text is valid
-/// JSON.
+/// Returns indented JSON that ends with a newline. Replaces invalid UTF-8, which file names may contain, so that the
+/// text is valid JSON.
 std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
-  Execution execution;     ///< from the common options; `stop` belongs to the process, `progress` draws the bar
-  bool names_gpu = false;  ///< the options name a GPU by number
+  Execution execution;     ///< set from the common options; `stop` belongs to the process, and `progress` draws the bar
+  bool names_gpu = false;  ///< true if the options name a GPU by its number
   bool json = false;
   bool quiet = false;
-  bool colour = false;      ///< standard output is a terminal and NO_COLOR is not set
-  std::size_t columns = 0;  ///< width of the terminal on standard output; 0: no terminal
+  bool colour = false;      ///< true if standard output is a terminal and NO_COLOR is not set
+  std::size_t columns = 0;  ///< width of the terminal on standard output; 0: there is no terminal
   CLI::App* root = nullptr;
   OptionValues values;
   Uses uses;
   std::string repeat;                            ///< the file of --repeat
-  std::shared_ptr<const RepeatedRecord> record;  ///< the content of that file
+  std::shared_ptr<const RepeatedRecord> record;  ///< the content of the file of --repeat
 
-  /// False if an identical process, which is no rank of the same job, prints the same output.
+  /// False if another process prints the same output. Such processes are identical, but not ranks of one job.
   bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< null unless this process is one of several ranks
   /// Returns the ranks of the job, or this process alone.
   core::Ranks& ranks() const;
-  /// Returns true on the first rank, which alone prints messages and writes results.
+  /// Returns true on the first rank. Only the first rank prints messages and writes results.
   bool is_first() const;
 
   void print(std::string_view text) const;
@@ -80,11 +81,11 @@ struct Session {
   std::string bold(std::string_view text) const;
   /// Returns the text in grey if `colour` is set.
   std::string faint(std::string_view text) const;
-  /// Ends the line of the progress bar. Must precede all other output.
+  /// Ends the line of the progress bar. Must be called before any other output.
   void end_progress() const;
 
   std::unique_ptr<ProgressBar> bar;
-  mutable int print_error = 0;  ///< errno of a failed write to standard output
+  mutable int print_error = 0;  ///< errno of the first failed write to standard output
 };
 
 }  // namespace gradus::cli

@@ -1,5 +1,5 @@
-// Concurrent sets have no separate command, because they are templates for programs. This file adds only the examples
-// for the general commands.
+// Concurrent sets have no separate command, because they are templates for programs. This file only adds the examples
+// to the general commands.
 #include "cli/command.hpp"
 
 namespace gradus::cli {

@@ -40,9 +40,9 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::GraphReadOptions reading;
-  std::string dtype;  ///< type of the weights in a text; empty: the narrowest that holds them
+  std::string dtype;  ///< type of the weights in a text file; empty: the narrowest type that holds them
   ShortestPathsOptions options;
-  std::vector<std::string> sources;  ///< vertex names as in the file
+  std::vector<std::string> sources;  ///< names of the vertices in the file
   std::string from;
   std::string to;
 
@@ -65,7 +65,7 @@ std::vector<std::string> output_files(const Arguments& arguments) {
 std::string number(double value) { return core::number_text(value); }
 std::string number(std::integral auto value) { return std::to_string(value); }
 
-/// The file's names for the vertices, which the library numbers from 0.
+/// Names that the file gives to the vertices, which the library numbers from 0.
 struct Vertices {
   std::int64_t count = 0;
   int base = 0;
@@ -93,7 +93,7 @@ struct Vertices {
   }
 };
 
-/// Returns the remedy for a distance that T cannot hold: --dtype with a wider type.
+/// Returns the remedy for a distance that exceeds T: --dtype with a wider type.
 template <class T>
 ErrorMessage wider_type() {
   if constexpr (std::is_same_v<T, std::int32_t>) return "say " + option("dtype", "i64");
@@ -102,7 +102,7 @@ ErrorMessage wider_type() {
 
 template <class T>
 struct DistanceSummary {
-  std::int64_t reachable = 0;  ///< ordered pairs of different vertices with a route
+  std::int64_t reachable = 0;  ///< number of ordered pairs of different vertices with a route
   std::optional<T> longest;    ///< length of the longest shortest route
 };
 
@@ -145,14 +145,14 @@ std::string route_text(const Vertices& vertices, const Route<T>& route) {
   if (route.vertices.empty())
     return fmt::format("there is no route from {} to {}\n", vertices.called(route.from), vertices.called(route.to));
   std::string text = fmt::format("{}:", number(route.distance));
-  // Names may contain spaces.
+  // Names are quoted, because they may contain spaces.
   const std::string_view between = vertices.names.empty() ? " " : " -> ";
   for (std::size_t index = 0; index < route.vertices.size(); ++index)
     text.append(index == 0 ? " " : between).append(vertices.called(route.vertices[index]));
   return text + "\n";
 }
 
-/// Calls the library and translates vertices in its messages to the file's names.
+/// Calls the library. Translates vertices in its messages to the names in the file.
 template <class T, class Function>
 decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& vertices, bool is_text,
                                const Function& function) {
@@ -172,7 +172,7 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
   });
 }
 
-/// Prints the memory that a large job needs before it starts.
+/// Prints, before it starts, the memory that a large job needs.
 void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t rows, std::int64_t n) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
@@ -193,7 +193,7 @@ Json beginning_of_summary(const Arguments& arguments, std::int64_t n, const Json
 
 std::string vertices_text(std::int64_t n) { return n == 1 ? "1 vertex" : grouped(n) + " vertices"; }
 
-/// Finds a single route. Memory and time do not depend on the number of other routes.
+/// Finds a single route. The memory and the time do not depend on the number of other routes.
 template <class T, class Graph>
 int find_route(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
@@ -221,7 +221,7 @@ int find_route(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// Plots the distance along the route. `row` holds the distances from the route's first vertex.
+/// Plots the distance along the route. `row` holds the distances from the first vertex of the route.
 template <class T>
 Chart route_chart(const Vertices& vertices, const Route<T>& route, const T* row) {
   Chart chart{
@@ -237,7 +237,7 @@ Chart route_chart(const Vertices& vertices, const Route<T>& route, const T* row)
   return chart;
 }
 
-/// Finds the paths of a matrix of weights or a list of edges. `facts` are part of the summary.
+/// Finds the paths in a matrix of weights or a list of edges. `facts` become part of the summary.
 template <class T, class Graph>
 int find_paths(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
@@ -252,9 +252,10 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
     options.predecessors = true;
   }
-  // A page alone needs only the distances from the route's start. All distances might not fit the memory.
+  // For a page alone, only the distances from the start of the route are needed. All distances might not fit the
+  // memory.
   if (route && options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
-  std::int64_t row = 0;  // index of the route's first vertex
+  std::int64_t row = 0;  // index of the first vertex of the route
   if (route && options.sources.empty()) {
     row = route->from;
   } else if (route) {
@@ -265,7 +266,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   const std::int64_t n = vertices.count;
   const std::int64_t rows = options.sources.empty() ? n : std::ssize(options.sources);
 
-  // Opens the files first, so that an unwritable directory fails before the work.
+  // Opens the files first, so that a directory that cannot be written fails before the work.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* distances_file = nullptr;
   core::AtomicFile* predecessors_file = nullptr;
@@ -284,7 +285,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   std::optional<core::AtomicFile> page;
   if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
 
-  // Assumes the element type of the graph. The weights may require more, which is unknown at this point.
+  // Assumes the element type of the graph. The weights may require a wider type, which is not known yet.
   const auto memory_with = [&](const Execution& execution) {
     ShortestPathsShape shape{
         .vertices = n, .element_bytes = static_cast<int>(sizeof(T)), .floating = std::numeric_limits<T>::has_infinity};
@@ -377,7 +378,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// Returns the maximum of the file's type if it is narrower than the type in memory.
+/// Returns the maximum of the type in the file if this type is narrower than the type in memory.
 std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   constexpr std::pair<std::string_view, std::int64_t> all[] = {
       {"i1", 0x7f}, {"u1", 0xff}, {"i2", 0x7fff}, {"u2", 0xffff}, {"u4", 0xffff'ffff}};
@@ -386,7 +387,7 @@ std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   return {};
 }
 
-/// Replaces the maximum of the file's type, which means "no edge", by the maximum of T.
+/// Replaces the maximum of the type in the file, which means "no edge", by the maximum of T.
 template <class T>
 files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greatest) {
   Matrix<T> wide = Matrix<T>::copy_of(weights.view);
@@ -395,7 +396,7 @@ files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greates
   return files::own(std::move(wide));
 }
 
-/// Returns true if most off-diagonal weights in the first rows are 0, which suggests that the writer meant "no edge".
+/// Returns true if most weights off the diagonal in the first rows are 0. This suggests that 0 was meant as "no edge".
 template <class T>
 bool is_mostly_zero(MatrixView<const T> weights) {
   constexpr std::int64_t enough_rows = 64;
@@ -422,7 +423,7 @@ int paths_of_matrix(const Arguments& given, const Session& session, core::Clock:
   if (graph.shape.size() != 2)
     throw InputError("'" + arguments.input + "': an array of one dimension; a square matrix is expected");
   const bool is_adjacency = graph.dtype.ends_with("b1");
-  if (is_adjacency && !arguments.options.no_edge) arguments.options.no_edge = 0;  // False means no edge
+  if (is_adjacency && !arguments.options.no_edge) arguments.options.no_edge = 0;  // false means that there is no edge
   return std::visit(
       [&](const auto& weights) {
         using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;

@@ -32,10 +32,10 @@ using shortest_paths_detail::RoadGrid;
 using shortest_paths_detail::WeightRange;
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // weights fit int32 even with a climb
+constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // small enough that weights with a climb fit int32
 constexpr std::string_view while_writing = "stopped; no file was written";
 
-/// Returns the text format for the name, or null for a matrix.
+/// Returns the text format for the name, or null if the name is the name of a matrix file.
 const files::GraphFormat* format_of(const std::string& path) {
   if (files::ending_of(path) == ".npy") return nullptr;
   if (const files::GraphFormat* format = files::written_format(path); format != nullptr) return format;
@@ -134,7 +134,7 @@ void add_count(Options& options, const std::string& name, std::int64_t& target, 
                 [name, &target, most](const std::string& text) { target = parse_whole(name, text, 1, most); });
 }
 
-/// Adds a range LOW,HIGH.
+/// Adds an option with a range LOW,HIGH.
 void add_range(Options& options, const std::string& name, WeightRange& range, const std::string& description,
                std::int64_t least) {
   options.value(name, "LOW,HIGH", description + " [1,1000]", [name, &range, least](const std::string& text) {

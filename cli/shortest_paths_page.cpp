@@ -28,7 +28,7 @@ void for_each_pair(MatrixView<const T> distances, const std::vector<std::int64_t
   }
 }
 
-/// Splits a range into equal parts. A part of an integer range holds one or more integers.
+/// Splits a range into equal parts. A part of an integer range holds at least one integer.
 template <class T>
 class Parts {
  public:
@@ -65,7 +65,7 @@ class Parts {
 
  private:
   static constexpr std::size_t most_parts = 60;
-  double share(T value) const {  // halving avoids overflow of the difference
+  double share(T value) const {  // halving the bounds first avoids overflow of the difference
     const double range = static_cast<double>(most_) / 2 - static_cast<double>(least_) / 2;
     return range > 0 ? (static_cast<double>(value) / 2 - static_cast<double>(least_) / 2) / range : 0;
   }

@@ -12,13 +12,14 @@
 
 namespace gradus::cli {
 
-/// Returns a histogram of the distances between different vertices. The rows belong to `sources`; an empty list means
-/// all vertices. Throws InterruptedError after a stop request.
+/// Returns a histogram of the distances between different vertices. The rows belong to `sources`; if this list is
+/// empty, to all vertices. Throws InterruptedError after a stop request.
 template <class T>
 Chart distribution(MatrixView<const T> distances, const std::vector<std::int64_t>& sources,
                    const std::stop_token& stop);
 
-/// Returns the pair of vertices with the longest shortest route, the first such pair in row-major order.
+/// Returns the pair of vertices with the longest shortest route. If there are several, returns the first one in
+/// row-major order.
 template <class T>
 std::optional<std::pair<std::int64_t, std::int64_t>> farthest(MatrixView<const T> distances,
                                                               const std::vector<std::int64_t>& sources,

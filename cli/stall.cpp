@@ -22,7 +22,8 @@ constexpr auto poll_interval = std::chrono::milliseconds(50);
 /// A clock that measures time by polling.
 class PollingClock {
  public:
-  /// Returns the seconds since the last call, at most one: a longer gap means that this process was suspended.
+  /// Returns the seconds since the last call, but at most one, because a longer gap means that this process was
+  /// suspended.
   double seconds_since_poll() {
     constexpr double most = 1;
     return std::min(1e-9 * static_cast<double>(now() - std::exchange(last_, now())), most);

@@ -1,4 +1,4 @@
-// Terminates a rank that waits too long for the others. Neither MPI nor mpirun detects that a process is suspended or
+// Terminates a rank that waits too long for other ranks. Neither MPI nor mpirun detects that a process is suspended or
 // in an endless loop.
 #pragma once
 
@@ -14,15 +14,16 @@
 
 namespace gradus::cli {
 
-/// Forwards calls to another communicator while a thread watches their duration.
+/// Forwards calls to another communicator, while a thread watches how long each call takes.
 class WatchedCommunicator final : public Communicator {
  public:
-  /// If a call exceeds the limit, a separate thread calls end() with a description of the call. end() must not return.
+  /// If a call takes longer than the limit, a separate thread calls end() with a description of the call. end() must
+  /// not return.
   WatchedCommunicator(Communicator& of, std::function<void(const std::string&)> end);
   ~WatchedCommunicator() override;
 
-  /// Sets the limit in seconds; 0: none. The default is `usual`, but at least twenty times the longest time that this
-  /// rank has kept others waiting, since all ranks have about the same work.
+  /// Sets the limit in seconds; 0: no limit. The default is `usual`, or twenty times the longest time that this rank
+  /// has kept others waiting, whichever is longer: all ranks have about the same work.
   void set_limit(double seconds);
   static constexpr double usual = 600;
   static constexpr double most = 1e9;
@@ -35,7 +36,7 @@ class WatchedCommunicator final : public Communicator {
   void greatest(std::span<double> numbers) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
-  /// Does nothing: the program first reports the error, then RankedJob::end() terminates all ranks.
+  /// Does nothing, because the program first reports the error, and then RankedJob::end() terminates all ranks.
   void give_up() noexcept override {}
 
  private:
@@ -44,18 +45,19 @@ class WatchedCommunicator final : public Communicator {
 
   Communicator& of_;
   std::function<void(const std::string&)> end_;
-  // The state of the current call. Only the rank's thread writes it; the watching thread reads it much later.
-  std::atomic<const char*> what_{nullptr};  ///< name of the call with {} for the number of items; null: no call
+  // The state of the current call. Only the rank's thread writes it. The watching thread reads it much later.
+  /// Name of the call, with {} for the number of items; null: there is no call.
+  std::atomic<const char*> what_{nullptr};
   std::atomic<std::uint64_t> items_{0};
   std::atomic<std::uint64_t> number_{0};
-  std::atomic<double> limit_{-1};  ///< -1: the default
+  std::atomic<double> limit_{-1};  ///< limit of the call; -1: the default
   std::atomic<std::int64_t> longest_work_{0};
   std::int64_t last_end_;
   std::jthread thread_;
 };
 
-/// Calls end(), which must not return, unless destroyed within this many seconds. Time in which the process is
-/// suspended does not count.
+/// Calls end(), which must not return, unless the object is destroyed within this many seconds. Time in which the
+/// process is suspended does not count.
 class Deadline {
  public:
   Deadline(double seconds, std::function<void()> end);

@@ -21,7 +21,7 @@ namespace gradus::cli {
 namespace {
 
 termios before{};
-std::atomic<bool> is_changed{false};  ///< release-acquire flag for `before`
+std::atomic<bool> is_changed{false};  ///< release-acquire flag; if it is set, `before` is valid
 
 constexpr std::string_view other_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
 constexpr std::string_view this_screen = "\x1b[0m\x1b[?25h\x1b[?1049l";
@@ -35,7 +35,7 @@ bool write_all(std::string_view text) {
   return true;
 }
 
-/// While an instance exists, a write to a pipe without a reader fails with EPIPE in this thread instead of raising
+/// While an instance exists, a write to a pipe without a reader fails in this thread with EPIPE instead of raising
 /// SIGPIPE.
 class WithoutPipeSignal {
  public:
@@ -66,7 +66,7 @@ class WithoutPipeSignal {
 void reserve_standard_streams() noexcept {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The descriptor becomes the lowest free number, which is `stream`. O_PATH denies reading and writing, also through
+    // The new descriptor is the lowest free number, which is `stream`. O_PATH denies reading and writing, also through
     // /dev/stdout.
     (void)::open("/", O_PATH | O_DIRECTORY);
   }
@@ -87,7 +87,7 @@ void write_standard_error(std::string_view text) noexcept {
 void write_message(std::string_view message) noexcept {
   try {
     write_standard_error("gradus: " + core::without_control(message) + "\n");
-  } catch (const std::exception&) {  // no memory for the line
+  } catch (const std::exception&) {  // there is no memory for the line
     write_standard_error(message);
     write_standard_error("\n");
   }

@@ -5,21 +5,22 @@
 
 namespace gradus::cli {
 
-/// Opens the standard streams that the caller has closed, so that no file of the job gets their descriptors and no
-/// message ends up in a file. Reading or writing them still fails. Call it before any file is opened.
+/// Opens the standard streams that the caller has closed. Without this, a file of the job might get one of their
+/// descriptors, and messages would be written to this file. Reading or writing the opened streams still fails. Must be
+/// called before any file is opened.
 void reserve_standard_streams() noexcept;
 
 /// Writes "gradus: MESSAGE" and a newline to standard error, with control bytes made visible. All messages of the
 /// program use this function.
 void write_message(std::string_view message) noexcept;
 
-/// Writes the text to standard error unchanged. Ignores failures (a full disk, a closed pipe), because a message must
-/// not end a job.
+/// Writes the text to standard error unchanged. Ignores failures, such as a full disk or a closed pipe, because a
+/// message must not end a job.
 void write_standard_error(std::string_view text) noexcept;
 
-/// Switches the terminal to the alternate screen without a cursor and to unbuffered keys, for the lifetime of the
-/// object. Ctrl-C remains a signal. Ctrl-Z and Ctrl-\ do not, because they would leave the terminal in this state. At
-/// most one object may exist. Throws Error if the terminal refuses.
+/// Switches the terminal, for the lifetime of the object, to the alternate screen without a cursor and to unbuffered
+/// keys. Ctrl-C still sends a signal. Ctrl-Z and Ctrl-\ do not, because they would leave the terminal in this state. At
+/// most one object may exist. Throws Error if the terminal does not support this.
 class Terminal {
  public:
   Terminal();
@@ -31,7 +32,7 @@ class Terminal {
   void write(std::string_view text) const;
 };
 
-/// Restores the terminal if a Terminal exists. For threads that are about to end the process; thread-safe.
+/// Restores the terminal if a Terminal exists. Thread-safe, so a thread that is about to end the process can call it.
 void restore_terminal() noexcept;
 
 }  // namespace gradus::cli

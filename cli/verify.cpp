@@ -1,4 +1,4 @@
-// `gradus verify`: every variant that runs here, against its oracle.
+// `gradus verify`: compares every variant that runs here with the oracle of its problem.
 #include <fmt/format.h>
 
 #include <algorithm>

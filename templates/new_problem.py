@@ -1,7 +1,7 @@
 """Adds a problem: ./dev new-problem NAME
 
-The new room is a copy of templates/problem, which adds numbers. It builds and passes its tests. Change its contract, oracle,
-cases and variants one after another.
+The new room is a copy of templates/problem, which adds numbers. It builds and passes its tests. Then change its
+contract, oracle, cases and variants, one after another.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 def renamed(text, name):
-    """Returns the template's text for a problem with this name."""
+    """Returns the text of a template for a problem with this name."""
     title = "".join(word.capitalize() for word in name.split("_"))
     return text.replace("Skeleton", title).replace("skeleton", name)
 

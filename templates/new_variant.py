@@ -1,7 +1,8 @@
 """Adds a variant to a ladder: ./dev new-variant PROBLEM NAME [LIKE]
 
-The new rung is a copy of the rung LIKE and follows it in the ladder. It builds and passes the tests until you change it. If
-you do not name LIKE, the new rung is a copy of `sequential`, or of the room's last CPU rung if there is no `sequential`.
+The new rung is a copy of the rung LIKE and follows it in the ladder. It builds and passes the tests until you
+change it. If you do not name LIKE, the new rung is a copy of `sequential` or, if there is no `sequential`, of
+the room's last CPU rung.
 """
 
 import pathlib
@@ -26,7 +27,7 @@ class Refused(Exception):
 
 
 def list_of(root, problem):
-    """Returns the file with the room's list of rungs."""
+    """Returns the file that holds the room's list of rungs."""
     for name in ("table.cpp", "variants.cpp"):
         path = root / "src" / problem / name
         if path.is_file() and LIST in path.read_text(encoding="utf-8"):
@@ -40,7 +41,7 @@ def rungs_in(text):
 
 
 def file_of(room, name):
-    """Returns the source file of a variant, or None if it shares one with others."""
+    """Returns the source file of a variant, or None if it shares the file with other variants."""
     for folder in (room / "rungs", room):
         for ending in (".cpp", ".cu"):
             if (folder / (name + ending)).is_file():
@@ -62,7 +63,8 @@ def listed(text, name, like):
 
 
 def rung(text, name, like):
-    """Returns the source of the new rung: the code of `like` with the new name, and a head and row to fill in."""
+    """Returns the source of the new rung: the code of `like` with the new name, and a head and a row that you must
+    fill in."""
     body = re.sub(r"\A(//[^\n]*\n)+", "", text)
     body = re.sub(rf"(?<![\w:/]){like}(?=\b|_rung\b)|(?<=/){like}(?=\.cpp\")", name, body)
     row = body.index(f"{name}_rung{{")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares Gradus with its baselines: the same data, start and threads, alternately in one run.
 
-    baselines.py PROBLEM --gradus build/gradus    the speed table
-    baselines.py PROBLEM --help                   what is timed and how results are compared
+    baselines.py PROBLEM --gradus build/gradus    prints the speed table
+    baselines.py PROBLEM --help                   explains what is timed and how results are compared
 
-A problem has baselines if requirements-PROBLEM.txt exists; the module of the same name measures them.
+A problem has baselines if requirements-PROBLEM.txt exists. The module of the same name measures them.
 """
 
 import argparse
@@ -44,7 +44,8 @@ def main():
     if options.cores is not None:
         if not 1 <= options.cores <= len(cpus):
             parser.error(f"--cores: there are {len(cpus)} CPUs here")
-        os.sched_setaffinity(0, cpus[: options.cores])  # before any package starts threads; inherited by child processes
+        # Set before any package starts threads; child processes inherit it.
+        os.sched_setaffinity(0, cpus[: options.cores])
     if options.threads is None:
         options.threads = options.cores or len(cpus)
     if options.scale <= 0 or options.repeats < 1 or options.threads < 1:
@@ -52,7 +53,8 @@ def main():
     if not shutil.which(options.gradus):
         parser.error(f"--gradus: there is no program {options.gradus}")
     options.gradus = shutil.which(options.gradus)
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when the packages are loaded
+    # Packages read these variables when they are loaded.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(options.threads)
 
     module = modules[options.problem]

@@ -16,7 +16,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Disagreement(Exception):
-    """Two programs gave results that rounding does not explain."""
+    """The results of two programs differ by more than rounding explains."""
 
 
 def uniform(rows, columns, dtype, seed=1):
@@ -32,7 +32,7 @@ def uniform(rows, columns, dtype, seed=1):
 
 
 class Ended:
-    """A finished process: its wall time, the CPU time of all its threads, and its output."""
+    """A process that has ended: its wall time, the CPU time of all its threads, and its output."""
 
     def __init__(self, seconds, cpu_seconds, output):
         self.seconds, self.cpu_seconds, self.output = seconds, cpu_seconds, output
@@ -44,7 +44,7 @@ def cpu_seconds(whose):
 
 
 def run_program(command):
-    """Runs the command. If it fails, exits with its messages."""
+    """Runs the command. If it fails, exits with the messages of the command."""
     before = cpu_seconds(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -61,7 +61,7 @@ def spread(values):
 
 
 def note(text):
-    """Writes a line to the terminal that the next one replaces."""
+    """Writes a line to the terminal. The next call replaces the line."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 

@@ -1,15 +1,15 @@
 """k-means: Gradus compared with scikit-learn and FAISS.
 
-Only the fit is timed: scikit-learn's KMeans.fit and FAISS's Kmeans.train with the points in memory; for Gradus, the
-total minus reading and writing, as reported in its summary.json. The time of the whole Gradus process is reported too.
-Needs the packages of requirements-kmeans.txt.
+Only the fit is timed. For scikit-learn it is KMeans.fit and for FAISS Kmeans.train, with the points in memory.
+For Gradus it is the total minus reading and writing, as reported in its summary.json. The time of the whole
+Gradus process is reported too. Needs the packages of requirements-kmeans.txt.
 
-With --everyday or --sweep, whole calls are timed instead, in one process per side that makes many of them:
+With --everyday or --sweep, whole calls are timed instead. Each side is one process that makes many calls:
 --everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): first and later calls of a process
 --sweep     200 random shapes, given start, 10 iterations: lists those slower than scikit-learn, with their phases
 --python    the overhead of the Python package over the same C++ call, and gradus.KMeans compared with scikit-learn's
-The first two need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
-(cmake --build build --target kmeans_calls): baselines.py kmeans --gradus build/gradus --sweep.
+The first two need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and
+kmeans_calls (cmake --build build --target kmeans_calls): baselines.py kmeans --gradus build/gradus --sweep.
 """
 
 import json
@@ -77,7 +77,8 @@ def pixels(rows, dtype, seed=3):
 
 
 def first_or_strided(points, clusters):
-    """Returns the first rows, or an evenly strided sample if these are not distinct, and which of the two it is."""
+    """Returns the first rows or, if these are not distinct, an evenly strided sample. Also returns which of the
+    two it is."""
     import numpy
 
     first = points[:clusters]
@@ -94,8 +95,9 @@ def first_or_strided(points, clusters):
 
 
 def off_the_grid(first):
-    """Moves the centroids slightly off the integer grid. Integer centroids are exactly as far from an integer point as
-    others, so rounding would decide which one it joins, and the fits would diverge from the first iteration."""
+    """Moves the centroids slightly off the integer grid. The distances from an integer point to integer centroids
+    are often exactly equal. Rounding would then decide which centroid the point joins, and the fits would
+    diverge from the first iteration."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(5))
@@ -103,7 +105,7 @@ def off_the_grid(first):
 
 
 class Line:
-    """A line of the speed table. `targets` maps baselines to the required speed ratio."""
+    """A line of the speed table. `targets` maps each baseline to the required ratio of speeds."""
 
     def __init__(self, kind, rows, columns, dtype, clusters, make, targets):
         self.kind, self.rows, self.columns, self.dtype, self.clusters = kind, rows, columns, dtype, clusters
@@ -121,15 +123,15 @@ KMEANS_LINES = [
     Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
     Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
          {"scikit-learn": 2.5, "FAISS": 2}),
-    # Without FAISS: clusters become empty here. FAISS splits a large one where Gradus and scikit-learn move the
-    # farthest point, so the fits diverge and their times are for different work.
+    # Not compared with FAISS, because clusters become empty here. FAISS splits a large cluster where Gradus and
+    # scikit-learn move the farthest point, so the fits diverge and do different work.
     Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
     Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
 ]
 
 
-# Compares rungs of Gradus on the line with this name: the title, the variants with their threads (0: all), the bound of
-# the ratio of their times, and the number of threads it applies to (0: any).
+# Comparisons between rungs of Gradus on the line with this name: the title, the variants with their numbers of threads
+# (0: all), the bound of the ratio of their times, and the number of threads to which the bound applies (0: any).
 RUNGS_ON = "uniform 2,097,152 x 16 f64, K 16"
 RUNGS = [
     ("sequential over openmp_reduce_first_touch", ("sequential", 1), ("openmp_reduce_first_touch", 0), (">=", 14), 16),
@@ -147,7 +149,7 @@ class Gradus:
         self.program, self.threads, self.folder, self.variant = program, threads, folder, variant
 
     def fit(self, clusters, iterations):
-        """Fits points.npy from first.npy, both in the folder."""
+        """Fits points.npy, starting from first.npy. Both are in the folder."""
         import numpy
 
         output = self.folder / "clusters"
@@ -199,7 +201,7 @@ class ScikitLearn:
         from sklearn.cluster import KMeans
 
         job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)
-        job.fit(centroids)  # marks the estimator as fitted
+        job.fit(centroids)  # this attribute marks the estimator as fitted
         job.cluster_centers_ = centroids
         return job.predict(points)
 
@@ -251,12 +253,12 @@ def nearest(points, centroids):
 
 
 def explain_labels(points, ours, theirs, shift):
-    """Returns the number of labels that differ. Raises Disagreement unless the other program's rounding explains each
-    of them. `ours` and `theirs` are (labels, centroids).
+    """Returns the number of labels that differ. Raises Disagreement unless the rounding of the other program
+    explains each difference. `ours` and `theirs` are (labels, centroids).
 
-    A program that subtracts `shift` from the points and then compares the scores |c|^2 - 2 x.c, in precision eps, has
-    an error of at most (d + 8) eps (|c|^2 + 2 |x| |c|) in each. If its centroid differs from ours by delta, its squared
-    distance also differs by at most 2 |x - c| delta + delta^2.
+    The other program subtracts `shift` from the points and compares the scores |c|^2 - 2 x.c in precision eps.
+    Each score then has an error of at most (d + 8) eps (|c|^2 + 2 |x| |c|). If a centroid of the other program
+    differs from ours by delta, its squared distance also differs by at most 2 |x - c| delta + delta^2.
     """
     import numpy
 
@@ -295,14 +297,14 @@ def check_inertia(name, ours, theirs, tolerance):
 
 
 def compare(points, gradus, baseline, program, scale):
-    """Compares the baseline's result with ours and returns the differences for the raw file."""
+    """Compares the result of the baseline with ours. Returns the differences for the raw file."""
     labels = baseline.get("labels")
     found = {"iterations": int(baseline["iterations"])}
-    if labels is None:  # FAISS returns only centroids
+    if labels is None:  # FAISS returns only centroids, so labels are computed here
         labels = nearest(points, baseline["centroids"])
     else:
-        # Compares the two fits, which may have diverged by a rounded label early on. Also asks both programs which of
-        # our final centroids is nearest.
+        # Compares two fits that may have diverged early by a rounded label. Also asks both programs which of our final
+        # centroids is nearest.
         found["labels_different"] = explain_labels(points, (gradus["labels"], gradus["centroids"]),
                                                    (labels, baseline["centroids"]), points.mean(axis=0, dtype="f8"))
         found["labels_different_of_our_centroids"] = explain_labels(
@@ -313,7 +315,7 @@ def compare(points, gradus, baseline, program, scale):
                   inertia_of(points, gradus["centroids"], gradus["labels"]), 1e-11)
     tolerance = 1e-9 if points.dtype == "f8" else program.inertia_tolerance_f32
     if scale < 1 and points.dtype == "f4":
-        tolerance = max(tolerance, 1e-3)  # with few points per cluster, a single label moves its centroid far
+        tolerance = max(tolerance, 1e-3)  # if a cluster has few points, a single label moves its centroid far
     found["inertia_difference"] = check_inertia(program.name, gradus["inertia"], found["inertia"], tolerance)
     return found
 
@@ -333,7 +335,7 @@ def measure_line(line, options, folder, gradus, baselines):
     numpy.save(folder / "first.npy", first)
 
     programs = [baseline for baseline in baselines if baseline.name in line.targets]
-    ours = gradus.fit(line.clusters, ITERATIONS)  # not timed: warms up the file cache and provides the result to compare
+    ours = gradus.fit(line.clusters, ITERATIONS)  # not timed: fills the file cache and provides the result to compare
     samples = {gradus.name: [], **{baseline.name: [] for baseline in programs}}
     process_seconds = []
     agreement = {}
@@ -378,7 +380,7 @@ def measure_line(line, options, folder, gradus, baselines):
 
 
 def measure_rungs(options, folder, clusters):
-    """Compares Gradus's rungs alternately, on the points and centroids in the folder."""
+    """Compares rungs of Gradus, alternately, on the points and centroids in the folder."""
     results = []
     for name, first, second, (sign, bound), meant_for in RUNGS:
         programs = [Gradus(options.gradus, threads or options.threads, folder, variant)
@@ -400,7 +402,7 @@ def measure_rungs(options, folder, clusters):
 
 
 def verdict(rung):
-    """Returns whether the target is reached, or nothing if it applies to another number of threads."""
+    """Returns True if the target is reached, and None if it applies to another number of threads."""
     meant_for = rung["target_is_for_threads"]
     if meant_for and max(rung["threads"]) != meant_for:
         return f"for {meant_for} threads"
@@ -417,7 +419,7 @@ def print_rungs(rungs):
 
 
 def speed_rows(result):
-    """Yields the line as rows of the printed table, one for each baseline."""
+    """Yields the rows that the line contributes to the printed table, one for each baseline."""
     ours = result["seconds"]["Gradus"]
     for name, ratio in result["ratios"].items():
         theirs = result["seconds"][name]
@@ -445,8 +447,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Returns names, points and initial centroids, chosen without exact ties: if two centroids are equally near,
-    scikit-learn decides by rounding and Gradus by the lower index."""
+    """Returns names, points and initial centroids. They are chosen without exact ties, because scikit-learn breaks
+    a tie by rounding, and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))
@@ -465,7 +467,7 @@ def agreement_sets():
 
 
 def agree(options, folder, gradus, baseline):
-    """Fits until no label changes, and requires equal labels and an inertia equal to 1e-9."""
+    """Fits until no label changes. Requires equal labels, and inertias that agree to 1e-9."""
     import numpy
 
     results = []
@@ -565,7 +567,7 @@ def result_name(options):
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     if options.everyday or options.sweep:
         import kmeans_calls
 

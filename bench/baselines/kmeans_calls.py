@@ -1,8 +1,8 @@
 """Whole k-means calls compared with scikit-learn: everyday calls, and a random sweep of shapes.
 
 Each side is a process that executes calls on request and reports their time: kmeans_calls.cpp, which calls
-gradus::kmeans, and kmeans_scikit_learn.py. Each is idle while the other works: a call starts after the spinning threads
-of the other side's libraries have gone to sleep.
+gradus::kmeans, and kmeans_scikit_learn.py. One side is idle while the other works. A call starts only after the
+spinning threads of the other side's libraries have gone to sleep.
 """
 
 import json
@@ -20,14 +20,15 @@ from kmeans import blobs, explain_labels, inertia_of, pixels
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIDES = ("Gradus", "scikit-learn")
-REST = 0.03  # seconds before a call; OpenBLAS's threads spin for 2^26 cycles, GNU's OpenMP's for 300,000 pauses
+# Seconds to wait before a call: OpenBLAS's threads spin for 2^26 cycles, and GNU's OpenMP threads for 300,000 pauses.
+REST = 0.03
 
 
 # ------------------------------------------------------------------------------------------------------------ processes
 
 
 def program_of(options):
-    """Returns kmeans_calls in the build folder of the program gradus; rebuilds it if possible."""
+    """Returns the program kmeans_calls, which is in the build folder of `gradus`. Rebuilds it if possible."""
     build = pathlib.Path(options.gradus).resolve().parent
     program = build / "kmeans_calls"
     if (build / "build.ninja").exists() and shutil.which("cmake") and shutil.which("ninja"):
@@ -75,7 +76,7 @@ def start_sides(options):
 
 
 def in_turns(number, sides):
-    """Returns both sides, swapped in every other turn."""
+    """Returns both sides. Their order is swapped in every other turn."""
     return sides if number % 2 == 0 else sides[::-1]
 
 
@@ -95,7 +96,7 @@ def digits():
 
 
 class Call:
-    """A default call. If `long`, scikit-learn takes a minute or more on two cores."""
+    """A default call. If `long` is set, scikit-learn takes a minute or more on two cores."""
 
     def __init__(self, name, clusters, make, long=False):
         self.name, self.clusters, self.make, self.long = name, clusters, make, long
@@ -115,11 +116,11 @@ EVERYDAY = [
     Call("uniform", 2000, lambda: uniform(200_000, 100, "f4"), long=True),
     Call("blobs", 100, lambda: blobs(500_000, 768, "f4", 200, 6.0), long=True),
 ]
-SEEDS = tuple(range(8))  # the sides' random numbers differ, and therefore the iterations
+SEEDS = tuple(range(8))  # the two sides draw different random numbers, so their numbers of iterations differ
 PROCESSES = 2
-TURNS = 2  # turns of all seeds in each process
-LINE_SECONDS = 6  # starts no further turn after that
-AS_GOOD = 1.1  # ratio of the sides' mean inertia over these few seeds
+TURNS = 2  # number of turns in each process; a turn runs all seeds
+LINE_SECONDS = 6  # no further turn starts after this time
+AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides, given so few seeds
 
 
 def shape_name(kind, points, clusters):
@@ -127,7 +128,7 @@ def shape_name(kind, points, clusters):
 
 
 def everyday_call(line, options, folder):
-    """Returns for each side the seconds of the first call of a process, and of later ones by seed."""
+    """Returns, for each side, the seconds of the first call of a process, and the seconds of later calls by seed."""
     import numpy
 
     points = line.make()
@@ -230,13 +231,13 @@ Below the target of 5: {', '.join(slow) or 'none'}.""")
 MOST_BYTES = 10**9
 QUICK_SHAPES = 10
 ITERATIONS = 10
-SHAPE_SECONDS = 1.5  # starts no further turn after that
+SHAPE_SECONDS = 1.5  # no further turn starts after this time
 MOST_TURNS = 4
 
 
 def sweep_shapes(count, most_work):
-    """Yields shapes with n from 10 to 10^6 and d and K from 1 to 2000, log-uniform and reproducible, with n d K <=
-    `most_work`."""
+    """Yields shapes with n from 10 to 10^6, d and K from 1 to 2000, and n d K <= `most_work`. They are log-uniform
+    and reproducible."""
     generator = random.Random(20261124)
     shapes = []
     while len(shapes) < count:
@@ -257,7 +258,7 @@ def sweep_points(number, shape):
 
 
 def agreement(points, answers, folder):
-    """Returns the differences of the results. Raises Disagreement if rounding does not explain them."""
+    """Returns the differences between the results. Raises Disagreement if rounding does not explain them."""
     import numpy
 
     labels, centroids = ([numpy.load(folder / f"{side}-{what}.npy") for side in SIDES] for what in ("labels", "centroids"))
@@ -315,7 +316,7 @@ def sweep(options, folder):
     shapes = sweep_shapes(count, options.most_work)
     sides = start_sides(options)
     numpy.save(folder / "points.npy", uniform(10_000, 16, "f4"))
-    for side in sides:  # the only job before the first timed one
+    for side in sides:  # the only call before the first timed one
         side.load(folder / "points.npy")
         side.call(16)
     results, problems = [], []
@@ -348,7 +349,7 @@ Slower than scikit-learn: {len(slower)}. Ratio: least {ratios[0]:.2f}, median {s
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     options.calls = program_of(options)
     results, agrees = {}, True
     for wanted, part in ((options.everyday, everyday), (options.sweep, sweep)):

@@ -1,18 +1,18 @@
-"""Compares the criteria by which `gradus kmeans -k 2..9` chooses with scikit-learn's for the same labels, on twenty
-data sets."""
+"""Compares the criteria by which `gradus kmeans -k 2..9` chooses the number of clusters with the criteria of
+scikit-learn for the same labels, on twenty data sets."""
 
 import json
 
 from common import REPOSITORY, print_table, run_program, uniform
 from kmeans import blobs, pixels
 
-BOUND = 1e-9  # relative
-# For data sets where scikit-learn computes in single precision, or subtracts squares much larger than the distances.
+BOUND = 1e-9  # relative tolerance
+# tolerance if scikit-learn computes in single precision, or subtracts squares much larger than the distances
 WIDER = {"blobs, f32": 1e-4, "uniform, f32": 1e-4, "far from zero": 1e-5}
 
 
 def data_sets():
-    """Yields names and points."""
+    """Yields the name and the points of each data set."""
     import numpy
 
     for seed, (rows, columns, groups, spread) in enumerate([(300, 2, 3, 1.0), (1000, 2, 5, 0.5), (1000, 3, 4, 2.0),
@@ -23,7 +23,7 @@ def data_sets():
     yield "digits", numpy.load(REPOSITORY / "data" / "digits.npy").astype("f8")
     yield "pixels", pixels(2000, "f8")
     yield "far from zero", blobs(1500, 3, "f8", 4, 1.0) + 1e5
-    # Not much smaller: scikit-learn treats distances below 1e-8 as zero.
+    # The scale is not smaller, because scikit-learn treats distances below 1e-8 as zero.
     yield "small", blobs(700, 4, "f8", 3, 1.0) * 1e-4
     yield "columns of other scales", blobs(900, 3, "f8", 3, 1.0) * [1.0, 1e3, 1e-3]
     yield "every point twice", numpy.repeat(uniform(400, 3, "f8"), 2, axis=0)

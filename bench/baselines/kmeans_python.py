@@ -1,7 +1,7 @@
-"""Measures gradus in Python: the overhead of a call over the same C++ call, memory, and import. Compares KMeans with
-scikit-learn, scikit-learn-intelex and FAISS, from the same start, end to end, with their default threads.
+"""Measures gradus in Python: the overhead of a call over the same C++ call, memory, and import. Compares KMeans
+with scikit-learn, scikit-learn-intelex and FAISS, from the same start, end to end, with their default threads.
 
-The call whose whole time Python measures also reports its C++ time, so both belong to the same run.
+A timed Python call also reports the time of the C++ call inside it, so both times belong to the same run.
 """
 
 import json
@@ -56,7 +56,8 @@ JOBS = [(200_000, 2, "f8", 16), (100_000, 16, "f8", 16), (30_000, 128, "f4", 64)
 
 
 def job_ratios(repeats):
-    """Returns the ratio of whole calls to the C++ call inside them: for the function and the estimator's fit."""
+    """Returns the ratio between the time of a whole call and the time of the C++ call inside it, for the function
+    and for the estimator's fit."""
     import gradus
     from gradus import _core
 
@@ -92,7 +93,7 @@ SHAPES = [(100, 8, 8), (1000, 8, 8), (10_000, 8, 8), (100_000, 8, 8), (1000, 2, 
 
 
 def beside_scikit_learn(repeats):
-    """Returns the seconds of fit, predict and transform on both sides, alternately."""
+    """Returns the seconds of fit, predict and transform, measured alternately on both sides."""
     import gradus
     import numpy
     import sklearn.cluster
@@ -136,8 +137,9 @@ FITS = [*JOBS, (100_000, 8, "f4", 8), (20_000, 784, "f4", 10), (500_000, 16, "f8
 
 
 def fits_of_others(repeats):
-    """Returns the seconds of whole Python fits with equal numbers of iterations, alternately: from an array to a fitted
-    model with centroids and labels. FAISS clusters only float32; its labels come from a search after the training."""
+    """Returns the seconds of whole Python fits, measured alternately: from an array to a fitted model with
+    centroids and labels. All fits have the same number of iterations. FAISS clusters only float32, and its
+    labels come from a search after the training."""
     import faiss
     import gradus
     import sklearn.cluster
@@ -165,7 +167,7 @@ def fits_of_others(repeats):
         times = {name: [] for name in calls}
         inertia = {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # max_iter is reached
+            warnings.simplefilter("ignore")  # ignores the warning that max_iter is reached
             for _ in range(repeats + 1):
                 for name, call in calls.items():
                     start = time.perf_counter()
@@ -205,7 +207,7 @@ print(json.dumps({"kind": kind, "grown": grown, "estimate": estimate, "results":
 
 
 def memory(folder):
-    """Compares the increase of the process's peak memory by a fit with kmeans_memory()."""
+    """Compares kmeans_memory() with the increase of the process's peak memory during a fit."""
     import numpy
 
     path = folder / "points.npy"
@@ -249,7 +251,8 @@ def verdict(row):
 
 
 def run(options, folder):
-    """Runs everything in separate processes, so that no limit on threads affects the estimators."""
+    """Runs all measurements in separate processes, so that a limit on threads in one does not affect the
+    estimators."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.pop(name, None)
     results = {

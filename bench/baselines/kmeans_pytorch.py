@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """One iteration of k-means on a GPU: Gradus' production variants, and Lloyd's iteration as PyTorch users write it.
 
-PyTorch's iteration is a matrix product, argmin and index_add, timed by events. The distance is |x|^2 - 2 x.c + |c|^2
-without |x|^2, which is the same for all centroids of a point. PyTorch computes in the data's type, or with TF32 products
-on request, so rounded distances determine its labels. Gradus' time is the median iteration of the fastest production
-variant, whose labels are exact.
+PyTorch's iteration is a matrix product, argmin and index_add, timed by events. The distance is |x|^2 - 2 x.c +
+|c|^2 without |x|^2, which is the same for all centroids of a point. PyTorch computes in the type of the data
+or, on request, with TF32 products, so its labels follow from rounded distances. Gradus' time is the median
+iteration of the fastest production variant, whose labels are exact.
 
 usage: kmeans_pytorch.py --gradus build/gradus --json FILE [--shape NxDxK:TYPE[:tf32] ...]
 """
@@ -25,7 +25,7 @@ PRODUCTION = "cuda_small_dim,cuda_ordered,cuda_tensor"
 
 
 def iterate(points, centroids, clusters, chunk):
-    """New centroids from one assignment, in chunks of rows so that the scores fit the memory."""
+    """Returns the centroids after one iteration. Rows are assigned in chunks, so that the scores fit the memory."""
     sums = torch.zeros_like(centroids)
     counts = torch.zeros(clusters, device=points.device, dtype=points.dtype)
     norms = (centroids * centroids).sum(1)
@@ -58,7 +58,7 @@ def pytorch_seconds(n, d, clusters, dtype, tf32, repeats=9):
 
 
 def gradus_seconds(program, n, d, clusters, dtype):
-    """The fastest production variant for the shape, and its median iterations."""
+    """Returns the fastest production variant for the shape, and the median of its iterations."""
     command = [program, "bench", "kmeans", "--shape", f"{n}x{d}", "-k", str(clusters), "--dtype", dtype, "--variants", PRODUCTION,
                "--repeats", "3", "--quiet", "--json"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -13,7 +13,7 @@ def call(points, request):
 
     init = "k-means++" if request["first"] is None else numpy.load(request["first"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # not converged in so few iterations
+        warnings.simplefilter("ignore")  # ignores the warning that so few iterations do not converge
         start = time.perf_counter()
         fit = KMeans(request["clusters"], init=init, n_init=1, max_iter=request["max_iterations"],
                      tol=request["tolerance"], random_state=request["seed"]).fit(points)
@@ -32,7 +32,7 @@ def main():
     for line in sys.stdin:
         request = json.loads(line)
         if "load" in request:
-            points = None  # frees the previous points first
+            points = None  # the previous points are freed first
             points = numpy.load(request["load"])
             answer = {}
         else:

@@ -1,10 +1,12 @@
-"""Life: Gradus compared with Golly's engine QuickLife and, in the lines that say so, HashLife, run by bgolly.
+"""Life: Gradus compared with Golly's engine QuickLife. Lines that say so use HashLife instead. bgolly runs both
+engines.
 
-Both read the same pattern, a soup or a known one, and write the result; the files are compared run by run. bgolly does
-not report its time, so its time is the whole process minus one that computes no generation and writes no output. For
-Gradus it is the total minus reading and writing, as reported in its summary, in a fresh process. The lines "whole call"
-compare the whole processes, from file to file. QuickLife uses one thread; "Gradus" uses one, "Gradus, all threads" all.
-QuickLife skips inactive parts of the plane. With a border it computes one generation at a time. Needs the packages of
+Both sides read the same pattern, a soup or a known one, and write the result. The files are compared run by
+run. bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a
+process that computes no generation and writes no output. For Gradus it is the total minus reading and writing,
+as reported in its summary, in a fresh process. The lines "whole call" compare the whole processes, from file to
+file. QuickLife uses one thread. "Gradus" uses one, and "Gradus, all threads" uses all. QuickLife skips inactive
+parts of the plane. With a border it computes one generation at a time. Needs the packages of
 requirements-life.txt.
 """
 
@@ -37,8 +39,8 @@ LINES = [
 
 BREEDER = pathlib.Path(__file__).parents[2] / "data" / "life" / "breeder.rle"
 
-# Name, function that writes the pattern's file, side, generations. Both sides use HashLife, with one step for all
-# generations.
+# Name, function that writes the pattern's file, side, generations. Both sides use HashLife and compute all generations
+# in one step.
 TREES = [
     ("HashLife, a field of {0} x {0} tiles", life_field.write, 128, 2**20),
     ("HashLife, Gosper's gun", lambda side, path: write_pattern(path, GUN, 0, "", "B3/S23"), 0, 2**30),
@@ -55,7 +57,7 @@ def write_pattern(path, pattern, side, topology, rule):
         file.write(f"x = {side}, y = {side}, rule = {rule}{border}\n")
         generator = random.Random(1)
         for row in range(side):
-            bits = generator.getrandbits(side) & generator.getrandbits(side)  # a quarter of the cells
+            bits = generator.getrandbits(side) & generator.getrandbits(side)  # a quarter of the cells is alive
             file.write(bin(bits)[2:].zfill(side).replace("0", "b").replace("1", "o") + ("!" if row + 1 == side else "$") + "\n")
 
 
@@ -136,13 +138,13 @@ def measure_tree(options, folder, line):
     side = max(4, int(side * options.scale ** 0.5)) if side else 0
     name = pattern_name.format(side)
     write(side, folder / "pattern.rle")
-    # Uses Macrocell, which contains coordinates: bgolly puts the corner of RLE without coordinates at (0, 0).
+    # Uses Macrocell, because it contains coordinates. bgolly puts the corner of RLE without coordinates at (0, 0).
     path = folder / "pattern.mc"
     run_program([options.gradus, "life", str(folder / "pattern.rle"), "-g", "0", "-o", str(path), "--quiet"])
 
     def cells_of(output):
-        """Returns equal text for equal cells: nodes are in the order of the tree, and comments, which only one side
-        keeps, are dropped."""
+        """Returns equal text for equal cells. Nodes are in the order of the tree, and comments are dropped,
+        because only one side keeps them."""
         same = folder / "same.mc"
         run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
         return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]
@@ -179,7 +181,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     results, problems = [], []
     for line in LINES + TREES:
         if options.lines and not any(word in line[0] for word in options.lines):

@@ -2,9 +2,9 @@
 
 usage: life_field.py TILES OUTPUT.rle [SEED]
 
-The pattern has TILES x TILES tiles of 64 x 64 cells. Each contains a Gosper gun whose gliders are absorbed by an eater,
-in a random one of eight orientations and in a random one of the thirty phases of its period. Nothing leaves its tile,
-so generation 30 N equals the first one.
+The pattern has TILES x TILES tiles of 64 x 64 cells. Each tile contains a Gosper gun and an eater that absorbs
+its gliders. The gun has a random one of eight orientations and a random one of the thirty phases of its period.
+Nothing leaves its tile, so generation 30 N equals the first one.
 """
 
 import random
@@ -25,7 +25,7 @@ O.O
 ..OO"""
 SIDE = 64
 PERIOD = 30
-SETTLED = 60  # by then the first glider has met the eater
+SETTLED = 60  # by this generation, the first glider has met the eater
 
 
 def cells(text, left, top):

@@ -1,12 +1,12 @@
 // Runs the locks of Gradus and of other libraries on the same work, alternately. bench/baselines/locks.py builds and
-// runs it.
+// runs this program.
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
 //
-// For each line, THREADS threads enter critical sections of CRITICAL steps of work and do OUTSIDE steps between them,
-// for SECONDS. This repeats REPEATS times, with the locks in a new random order each time. Prints JSON: for each line
-// and lock, the nanoseconds between two critical sections, Jain's index and the CPU time of each sample. Exits with an
-// error if an update is lost.
+// For each line, THREADS threads enter critical sections of CRITICAL steps of work, and do OUTSIDE steps between two
+// sections, for SECONDS. This repeats REPEATS times, with the locks in a new random order each time. Prints JSON: for
+// each line and lock, the nanoseconds between two critical sections, Jain's index and the CPU time of each sample.
+// Exits with an error if an update is lost.
 #include <absl/synchronization/mutex.h>
 #include <ck_spinlock.h>
 #include <nsync.h>
@@ -108,7 +108,7 @@ struct CkAnderson {
     ck_spinlock_anderson_thread_t slot;
   };
   alignas(128) ck_spinlock_anderson_t lock;
-  // The library needs contiguous slots.
+  // the library requires contiguous slots
   std::vector<ck_spinlock_anderson_thread_t> slots = std::vector<ck_spinlock_anderson_thread_t>(most_threads);
   CkAnderson() { ck_spinlock_anderson_init(&lock, slots.data(), most_threads); }
   template <class Section>
@@ -125,7 +125,7 @@ struct CkClh {
   };
   alignas(128) ck_spinlock_clh_t* lock = nullptr;
   std::vector<Node> nodes = std::vector<Node>(most_threads + 1);
-  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);  // one cache line per thread
+  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);  // each thread's data fill one cache line
   CkClh() {
     ck_spinlock_clh_init(&lock, &nodes[most_threads].node);
     for (int thread = 0; thread < most_threads; ++thread)
@@ -192,7 +192,7 @@ std::optional<Sample> run(const Line& line, double seconds) {
   alignas(128) std::atomic<bool> ends{false};
   std::barrier start(line.threads + 1);
   std::vector<std::jthread> team;
-  // An idle thread: some libraries omit atomic operations in single-threaded processes.
+  // Starts an idle thread, because some libraries omit atomic operations in single-threaded processes.
   std::atomic<bool> lives{true};
   std::jthread idle([&] { lives.wait(true); });
   for (int thread = 0; thread < line.threads; ++thread)
@@ -233,7 +233,7 @@ std::optional<Sample> run(const Line& line, double seconds) {
 struct Contestant {
   const char* name;
   const char* library;
-  std::optional<Sample> (*run)(const Line&, double);  ///< nothing if an update was lost
+  std::optional<Sample> (*run)(const Line&, double);  ///< no sample if an update was lost
 };
 constexpr Contestant contestants[] = {
     {"tas_lock", "gradus", run<Standard<gradus::tas_lock>>},
@@ -258,8 +258,8 @@ constexpr Contestant contestants[] = {
     {"ck clh", "ConcurrencyKit", run<CkClh>},
     {"ck mcs", "ConcurrencyKit", run<CkMcs>},
 };
-// The locks of ConcurrencyKit and pthread_spin never yield the CPU: with more threads than cores, a hand-off takes time
-// slices.
+// The locks of ConcurrencyKit and pthread_spin never yield the CPU. With more threads than cores, handing over such a
+// lock takes time slices.
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 """Locks: Gradus compared with the C and C++ standard libraries, ConcurrencyKit, oneTBB, abseil and nsync.
 
-One program (locks.cpp) contains all of them, built with g++ -O3. Each line sets a number of threads and the work inside
-the critical section and between a thread's critical sections, in steps of about a nanosecond. The locks take turns in
-random order. A lost update ends the run. --scale does not affect the sizes; it shortens the samples.
+One program (locks.cpp) contains all locks, built with g++ -O3. Each line sets a number of threads, the work
+inside the critical section, and the work between two critical sections of a thread, in steps of about a
+nanosecond. The locks take turns in random order. A lost update ends the run. --scale does not affect the sizes,
+but shortens the samples.
 """
 
 import json
@@ -15,7 +16,7 @@ from common import REPOSITORY, note, print_table, run_program
 # The linker flags of the baseline libraries.
 LIBRARIES = ["-ltbb", "-lnsync_cpp"]
 HEADER = ["work", "threads", "best of ours", "ns", "best baseline", "ns", "baseline / ours", "queue locks over ConcurrencyKit's"]
-# Our locks and ConcurrencyKit's of the same kind.
+# Pairs of our locks and ConcurrencyKit's locks of the same kind.
 PAIRS = [("array_lock", "ck anderson"), ("clh_lock", "ck clh"), ("mcs_lock", "ck mcs"), ("ticket_lock", "ck ticket")]
 WITHOUT_ORDER = ["tas_lock", "ttas_lock", "park_lock"]
 
@@ -56,7 +57,7 @@ def lines(options):
 def build(folder):
     program = folder / "locks"
     found = subprocess.run(["pkg-config", "--cflags", "--libs", "absl_synchronization"], capture_output=True, text=True, check=True)
-    # -fpermissive, because in four places ConcurrencyKit's C headers convert a void* implicitly.
+    # -fpermissive is needed, because ConcurrencyKit's C headers convert a void* implicitly in four places.
     run_program(["g++", "-std=c++20", "-O3", "-Wall", "-Wextra", "-Werror", "-fpermissive", "-I", str(REPOSITORY / "include"),
                  str(pathlib.Path(__file__).with_suffix(".cpp")), "-o", str(program), *found.stdout.split(), *LIBRARIES])
     return program
@@ -81,7 +82,7 @@ def table_row(line):
 
 
 def in_sentences(results):
-    """Prints the figures that the targets are about."""
+    """Prints the figures for which there are targets."""
     alone = [line for line in results if line["threads"] == 1 and line["name"] == "nothing"]
     for line in alone:
         mutex = median_of(line, "std::mutex")
@@ -98,7 +99,7 @@ def in_sentences(results):
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     program = build(folder)
     results = []
     for name, threads, critical, outside in lines(options):

@@ -1,12 +1,12 @@
 """Matrix multiplication: Gradus compared with NumPy and the OpenBLAS in its package.
 
-Both sides time a call in a warm process: `gradus bench` with the default variant of `gradus matmul` for the product,
-and numpy.matmul with out=. Both get row-major matrices uniform in [-1, 1), memory for the result, and the same number
-of threads. A sample is the mean of the calls that fit in 5 ms (--min-time). The two alternate, a few shapes at a time.
-Lines: square products, and an everyday sweep of fixed shapes whose m, n and k are log-uniform between 1 and 3000. A
-ratio above 1 means that Gradus is faster.
-The results for equal matrices are compared; they may differ by the sum of both rounding bounds. Needs the packages of
-requirements-matmul.txt.
+Both sides time a call in a warm process. For Gradus it is `gradus bench` with the default variant of `gradus
+matmul` for the product, and for NumPy it is numpy.matmul with out=. Both get row-major matrices uniform in [-1,
+1), memory for the result, and the same number of threads. A sample is the mean of the calls that fit in 5 ms
+(--min-time). The two sides alternate, a few shapes at a time. Lines: square products, and an everyday sweep of
+fixed shapes whose m, n and k are log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster.
+The results for equal matrices are compared; they may differ by the sum of both rounding bounds. Needs the
+packages of requirements-matmul.txt.
 """
 
 import json
@@ -172,7 +172,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     results, problems = [], []
     for name, dtype, shapes in LINES:
         if options.lines and not any(word in name for word in options.lines):

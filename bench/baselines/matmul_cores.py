@@ -52,7 +52,7 @@ def measured(options, cores, arguments, library=None):
 
 
 def rows_of(report, name):
-    """Yields (m, n, k, dtype, transposed) and the variant's row of each group that has one."""
+    """Yields (m, n, k, dtype, transposed) and the row of the variant, for each group that has such a row."""
     for group in report["groups"]:
         for row in group["rows"]:
             if row["variant"] == name and "seconds" in row:
@@ -62,7 +62,7 @@ def rows_of(report, name):
 def squares(options, cores):
     sizes = ",".join(str(max(64, round(size * options.scale))) for size in (1024, 2048, 4096))
     arguments = ["--size", sizes, "--dtype", "f32,f64", "--variants"]
-    # Separate processes, because spinning threads of one library would take CPUs from the other.
+    # Separate processes are used, because spinning threads of one library would take CPUs from the other.
     reports = {"simd_packed": measured(options, cores, [*arguments, "simd_packed"]),
                DEBIAN: measured(options, cores, [*arguments, "openblas"])}
     if openblas_of_numpy():
@@ -134,7 +134,7 @@ def main():
         if cores > len(processors):
             print(f"matmul_cores: there are no {cores} CPUs here; left out", file=sys.stderr)
             continue
-        os.sched_setaffinity(0, processors[:cores])  # inherited by child processes
+        os.sched_setaffinity(0, processors[:cores])  # child processes inherit this setting
         parts = results[str(cores)] = {}
         with tempfile.TemporaryDirectory(prefix="gradus-cores-") as folder:
             for name, run in (("square", squares), ("vector", vectors), ("everyday", lambda *of: everyday(*of, folder))):

@@ -12,12 +12,12 @@ import time
 
 from common import Disagreement, note, print_table, run_program, spread, uniform
 
-BOX = 10.0  # side of the uniform points' box
+BOX = 10.0  # side of the box that holds the uniform points
 NEIGHBOURS = 100
 
 
 class Bins:
-    """`count` bins of `width`, starting at zero."""
+    """`count` bins of `width` each. The first one starts at zero."""
 
     def __init__(self, width, count):
         self.width, self.count = width, count
@@ -32,13 +32,13 @@ class Bins:
 
 
 class Gradus:
-    """A variant on points.npy in the folder; empty: the default variant."""
+    """A variant that runs on points.npy in the folder. An empty name means the default variant."""
 
     def __init__(self, program, threads, folder, variant="", name="Gradus"):
         self.program, self.threads, self.folder, self.variant, self.name = program, threads, folder, variant, name
 
     def count(self, bins, periodic, edges=None):
-        """Counts in the bins, or in `edges` if given."""
+        """Counts pairs in the bins or, if `edges` is given, between these edges."""
         import numpy
 
         command = [self.program, "pair-histogram", str(self.folder / "points.npy"), "--threads", str(self.threads),
@@ -83,7 +83,7 @@ class Corrfunc:
                   isa=self.instructions)
         seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - before
         counts = [int(count) for count in rows["npairs"]]
-        counts[0] -= len(self.columns[0])  # removes pairs of a point with itself
+        counts[0] -= len(self.columns[0])  # Corrfunc counts pairs of a point with itself, which are removed here
         # Corrfunc counts a pair in both orders.
         return {"seconds": seconds, "cpu_seconds": cpu_seconds, "counts": [count // 2 for count in counts]}
 
@@ -92,10 +92,10 @@ class Corrfunc:
 
 
 def explain_counts(ours, theirs, gradus, bins, periodic, dtype, extent):
-    """Returns the number of counts that differ. Raises Disagreement unless the other program's rounding explains each
-    of them. A program with precision eps and coordinates up to `extent` has an error of less than 8 eps extent in a
-    distance. Its number of pairs nearer than an edge must therefore be between the exact numbers for edges moved by
-    that error."""
+    """Returns the number of counts that differ. Raises Disagreement unless the rounding of the other program
+    explains each difference. A distance computed in precision eps, from coordinates up to `extent`, has an
+    error of less than 8 eps extent. The other program's number of pairs nearer than an edge must therefore be
+    between the exact numbers for this edge moved by that error in both directions."""
     import numpy
 
     if ours == theirs:
@@ -123,7 +123,7 @@ def require_equal(first, second, names):
 
 
 def alternate(contenders, repeats, name):
-    """Returns samples of the contenders, which are functions without arguments and alternate."""
+    """Returns samples of the contenders, which run alternately. A contender is a function without arguments."""
     samples = {contender: {"seconds": [], "cpu_seconds": []} for contender in contenders}
     for round_number in range(repeats):
         for contender, count in contenders.items():
@@ -136,7 +136,7 @@ def alternate(contenders, repeats, name):
 
 
 def ratio_of(ours, theirs, target, factor=1):
-    """Returns the ratio of their time to ours; their time is multiplied by `factor`."""
+    """Returns the ratio of their time to ours. Their time is first multiplied by `factor`."""
     pairs = [factor * b / a for a, b in zip(ours["seconds"], theirs["seconds"])]
     return {
         "median": factor * statistics.median(theirs["seconds"]) / statistics.median(ours["seconds"]),
@@ -163,7 +163,8 @@ def lab_atoms(rows, options, folder):
 
 
 def neighbours(dtype):
-    """A cutoff with about 100 neighbours in a periodic box, 15 bins; Corrfunc with its default settings."""
+    """Compares counts with a cutoff that gives about 100 neighbours in a periodic box, in 15 bins. Corrfunc uses
+    its default settings."""
 
     def measure(options, folder, name, rows):
         import numpy
@@ -187,8 +188,8 @@ def neighbours(dtype):
 
 
 def all_pairs(options, folder, name, rows):
-    """All pairs, 80 bins. Corrfunc is designed for a cutoff; it uses its narrower instruction set, which is faster
-    here."""
+    """Compares counts of all pairs in 80 bins. Corrfunc is designed for a cutoff. It uses its narrower instruction
+    set, which is faster here."""
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
@@ -209,7 +210,7 @@ def all_pairs(options, folder, name, rows):
 
 
 def one_core(options, folder, name, rows):
-    """Compares the filter with the textbook loop, both on one thread; the loop is compiled for this CPU."""
+    """Compares the filter with the textbook loop, both on one thread. The loop is compiled for this CPU."""
     if not options.native:
         raise SystemExit("baselines: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
     points = lab_atoms(rows, options, folder)
@@ -232,8 +233,9 @@ def one_core(options, folder, name, rows):
 
 
 def wide_bins(options, folder, name, rows):
-    """Compares counting whole pairs of cells with counting every pair of points. The latter would take minutes, so it
-    is timed on a tenth of the points, where both must give equal counts, and its time is multiplied by a hundred."""
+    """Compares counting whole pairs of cells with counting every pair of points. Counting every pair would take
+    minutes, so it is timed on a tenth of the points, and its time is multiplied by a hundred. On this tenth,
+    both must give equal counts."""
     import numpy
 
     points = uniform(rows, 3, "f8")
@@ -244,7 +246,7 @@ def wide_bins(options, folder, name, rows):
     def on(count):
         numpy.save(folder / "points.npy", points[:count])
 
-    # Finds where the tree begins to win: both variants on growing numbers of points.
+    # Finds the number of points from which the tree is faster. Times both variants on growing numbers of points.
     brute_points = len(points) // 10
     crossover = []
     count = 5000
@@ -285,8 +287,8 @@ def wide_bins(options, folder, name, rows):
 
 
 class Line:
-    """A line of the table: its name with a placeholder for the number of points, that number, and the function that
-    measures it."""
+    """A line of the table: its name, with a placeholder for the number of points, this number, and the function
+    that measures the line."""
 
     def __init__(self, pattern, rows, measure):
         self.pattern, self.rows, self.measure = pattern, rows, measure
@@ -354,7 +356,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     if options.trajectories:
         import trajectories
 

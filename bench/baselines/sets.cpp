@@ -1,8 +1,8 @@
-// Compares Gradus' concurrent sets with the sets of libcds, xenium, oneTBB and Abseil in one process. Job,
-// verification, keys, mixes and clocks are shared with `gradus bench sets` (src/sets/job.hpp). bench/baselines/sets.py
-// compiles and runs this.
+// Compares Gradus' concurrent sets with the sets of libcds, xenium, oneTBB and Abseil in one process. The program
+// shares job, verification, keys, mixes and clocks with `gradus bench sets` (src/sets/job.hpp). bench/baselines/sets.py
+// compiles and runs it.
 //
-//   sets THREADS REPEATS SCALE [WORD,...]      a line of JSON for each subject of each line of the table
+//   sets THREADS REPEATS SCALE [WORD,...]      prints a line of JSON for each subject of each line of the table
 #include <absl/container/flat_hash_set.h>
 #include <cds/container/lazy_list_hp.h>
 #include <cds/container/lazy_list_rcu.h>
@@ -43,17 +43,17 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-/// Key range of the current job. Sets without usable iteration are probed for every key.
+/// Key range of the current job. A set that cannot be iterated is probed for every key of the range.
 std::int64_t range_of_keys = 0;
 
-/// Adapts a baseline to the job's interface.
+/// Adapts a baseline to the interface that the job needs.
 template <class Set>
 class Adapted {
  public:
   bool insert(Key key) { return set_.insert(key); }
   bool erase(Key key) { return set_.erase(key); }
   bool contains(Key key) { return set_.contains(key); }
-  /// Returns the size found by the last iteration, because probing every key is slow.
+  /// Returns the size that the last iteration found, because probing every key is slow.
   std::size_t size() const { return found_.size(); }
   auto begin() {
     std::vector<char> is_there(static_cast<std::size_t>(range_of_keys));
@@ -141,7 +141,7 @@ class Xenium {
  private:
   Set set_;
 };
-/// Has as many buckets as keys and does not grow.
+/// The table has as many buckets as keys and does not grow.
 template <class Reclaimer>
 class XeniumHash {
  public:
@@ -207,7 +207,7 @@ Outcome baseline(const Problem& problem, const Execution& execution, std::vector
   range_of_keys = problem.range;
   return run_job<Adapted<Set>>(problem, execution, phases, true);
 }
-/// Runs a Gradus set that is no variant.
+/// Runs a Gradus set that is not a variant.
 template <class Set>
 Outcome own(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   return run_job<Set>(problem, execution, phases, true);
@@ -264,7 +264,7 @@ std::vector<Line> table() {
   lines.push_back({"skip list 90/5/5", 1000000, {90, 5, 5}, skip_lists});
   lines.push_back({"skip list 90/10/0", 1000000, {90, 10, 0}, skip_lists});
   lines.back().subjects.push_back({"gradus skip_list_leak", ours("skip_list_leak")});
-  // oneTBB's set uses this allocator, whose nodes are denser than malloc's.
+  // An allocator for oneTBB's set, whose nodes are denser than nodes from malloc.
   lines.back().subjects.push_back({"gradus skip_list_leak, oneTBB's allocator",
                                    own<skip_list_set<Key, leak, std::less<>, tbb::scalable_allocator<Key>>>});
   lines.back().subjects.push_back({"tbb::concurrent_set", baseline<Tbb<tbb::concurrent_set<Key>>>});
@@ -325,10 +325,10 @@ int measure(int threads, int repeats, double scale, const std::string& words) {
 int main(int count, char** words) {
   if (count < 4) return 2;
   cds::Initialize();
-  const cds::gc::HP hazards(128, 256);  // libcds's skip list needs more than two per level
+  const cds::gc::HP hazards(128, 256);  // libcds's skip list needs more than two hazard pointers per level
   const cds::urcu::gc<cds::urcu::general_buffered<>> rcu;
   const int status = gradus::sets_detail::measure(std::atoi(words[1]), std::atoi(words[2]), std::atof(words[3]),
                                                   count > 4 ? words[4] : "");
   std::fflush(nullptr);
-  std::_Exit(status);  // OpenMP threads are still attached to libcds
+  std::_Exit(status);  // skips libcds's shutdown, because OpenMP threads are still attached
 }

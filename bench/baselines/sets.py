@@ -1,13 +1,13 @@
 """Concurrent sets: Gradus compared with libcds, xenium, oneTBB and a striped absl::flat_hash_set.
 
-All threads' calls on one set are timed, in one process for all subjects, with the job and clocks of `gradus bench sets`
-(src/sets/job.hpp). Keys and calls are drawn beforehand, and the set is filled beforehand with a random half of the
-keys. Subjects alternate, and the first turn is a warm-up. Every run is verified by its keys and their sum.
-Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/erase); a skip list and a hash set of 1,000,000
-keys; with 90/10/0 also oneTBB's sets, which do not support concurrent erasure. Hazard pointers are compared with hazard
-pointers, epochs with RCU and epochs, and oneTBB's sets with our sets that free nothing before their destruction. A
-ratio above 1 means that Gradus is faster.
-Needs the packages of requirements-sets.txt, and the build of --gradus, whose harness it links.
+The calls of all threads on one set are timed. All subjects run in one process, with the job and clocks of
+`gradus bench sets` (src/sets/job.hpp). Keys and calls are drawn beforehand, and the set is filled beforehand
+with a random half of the keys. Subjects alternate, and the first turn is a warm-up. Every run is verified by
+its keys and their sum. Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/erase); a skip
+list and a hash set of 1,000,000 keys; with 90/10/0 also oneTBB's sets, which do not support concurrent erasure.
+Hazard pointers are compared with hazard pointers, epochs with RCU and epochs, and oneTBB's sets with our sets
+that free nothing before their destruction. A ratio above 1 means that Gradus is faster. Needs the packages of
+requirements-sets.txt, and the build of --gradus, because it links the harness of this build.
 """
 
 import json
@@ -36,7 +36,7 @@ def compile_program(options, folder):
 
 
 def kind_of(subject):
-    """Returns the reclamation scheme of a subject, within which subjects are compared."""
+    """Returns the reclamation scheme of a subject. Only subjects with the same scheme are compared."""
     if "hazard_pointers" in subject or subject.endswith(" HP"):
         return "hazard pointers"
     if "_leak" in subject or subject.startswith("tbb::"):
@@ -61,7 +61,7 @@ def versions():
 
 
 def measured(options, program):
-    """Returns the rows of each line."""
+    """Returns the rows of each line of the table."""
     lines = {}
     with subprocess.Popen([str(program), str(options.threads), str(options.repeats), str(options.scale), ",".join(options.lines)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -82,7 +82,7 @@ HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus is faster by"]
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     program = compile_program(options, folder)
     try:
         lines = measured(options, program)

@@ -1,12 +1,12 @@
 """All-pairs shortest paths: Gradus compared with SciPy's scipy.sparse.csgraph, igraph and NetworKit.
 
-Only the search is timed. Baselines start with the graph in memory. For Gradus it is the total minus reading and
-writing, as reported in its summary, in a fresh process, which costs some milliseconds. On the small graphs of the lines
-"peers" and "everyday", Gradus makes calls in a warm process like the baselines: `gradus bench` on a random graph with
-the same numbers of vertices and edges. There and on dense graphs, both sides get a matrix. SciPy and igraph use one
-thread, NetworKit as many as Gradus; "Gradus" uses one, "Gradus, all threads" all.
-Every distance is compared. Lengths are integers that a double can hold, so all must be equal. Needs the packages of
-requirements-shortest-paths.txt.
+Only the search is timed. Baselines start with the graph in memory. Gradus runs in a fresh process, which costs
+some milliseconds; its time is the total minus reading and writing, as reported in its summary. On the small
+graphs of the lines "peers" and "everyday", Gradus makes calls in a warm process like the baselines: `gradus
+bench` on a random graph with the same numbers of vertices and edges. On these lines and on dense graphs, both
+sides get a matrix. SciPy and igraph use one thread, and NetworKit uses as many as Gradus. "Gradus" uses one
+thread, "Gradus, all threads" all. Every distance is compared. Lengths are integers that a double can hold, so
+all must be equal. Needs the packages of requirements-shortest-paths.txt.
 """
 
 import json
@@ -50,7 +50,7 @@ class Graph:
         return scipy.sparse.csr_matrix((self.length.astype(numpy.float64), (self.source, self.target)), shape)
 
     def dense(self):
-        """Returns the matrix with 0 for no edge, as SciPy expects."""
+        """Returns the matrix of weights, with 0 for "no edge", as SciPy expects."""
         import numpy
 
         matrix = numpy.zeros((self.vertices, self.vertices))
@@ -58,7 +58,7 @@ class Graph:
         return matrix
 
     def write(self, path):
-        """Writes a matrix or, depending on the extension, a DIMACS edge list."""
+        """Writes the graph as a matrix or as a DIMACS edge list, depending on the extension."""
         import numpy
 
         if path.suffix == ".npy":
@@ -94,7 +94,7 @@ class Gradus:
 
 
 class Warm:
-    """A variant in a warm process, on a random graph of the same size."""
+    """A variant that runs in a warm process, on a random graph of the same size."""
 
     def __init__(self, program, graph, repeats):
         self.program, self.graph, self.repeats = program, graph, repeats
@@ -109,7 +109,7 @@ class Warm:
 
 
 class Scipy:
-    """`matrix` is in one of the two forms that SciPy accepts."""
+    """A SciPy method. `matrix` is in one of the two forms that SciPy accepts."""
 
     def __init__(self, matrix, method):
         self.matrix, self.method = matrix, method
@@ -163,8 +163,9 @@ class Networkit:
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """Returns a result with samples of all contenders, which alternate. `targets` maps our contender and a baseline to
-    the required speed ratio. `warm`, if given, measures "Gradus", and the contender only supplies the distances."""
+    """Returns a result with samples of all contenders, which run alternately. `targets` maps a pair of our
+    contender and a baseline to the required ratio of speeds. If `warm` is given, it measures "Gradus", and this
+    contender only supplies the distances."""
     import numpy
 
     samples = {contender: [] for contender in contenders}
@@ -193,8 +194,8 @@ ALL = "Gradus, all threads"
 
 
 def against_scipy(edges_of, file, form, method, targets, networkit=False):
-    """Compares Gradus, on one thread and on all, with SciPy's `method` on the graph in that form, and with
-    NetworKit."""
+    """Compares Gradus, on one thread and on all, with NetworKit and with SciPy's `method` on the graph in this
+    form."""
 
     def measure(options, folder, name, vertices):
         graph = Graph(vertices, edges_of(vertices))
@@ -285,7 +286,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results and whether everything agrees."""
+    """Returns the results, and True if everything agrees."""
     results, problems = [], []
     for pattern, vertices, least, measure in LINES:
         size = max(least, int(vertices * options.scale))

@@ -1,24 +1,25 @@
 """Radial distributions of trajectories: Gradus compared with MDAnalysis and ASE, bin by bin.
 
-The trajectories contain water and a binary mixture, in orthogonal and triclinic boxes. ASE writes them as extended XYZ,
-MDAnalysis as DCD and .gro. Requirements:
+The trajectories contain water and a binary mixture, in orthogonal and triclinic boxes. ASE writes them as
+extended XYZ, MDAnalysis as DCD and .gro. Requirements:
 
 * Counts with ASE's distances (nearest images, in double) agree exactly in every bin.
-* Counts with MDAnalysis' InterRDF, which uses float positions: the number of pairs nearer than each edge is between
-  ours for edges moved by its rounding to either side.
-* g agrees with both programs: MDAnalysis divides by the density and the volume of the shell, as Gradus does. ASE
-  divides pairs within a kind by n^2 instead of n (n - 1), which the comparison corrects.
+* MDAnalysis' InterRDF uses float positions. Its number of pairs nearer than an edge must be between our numbers
+  for the edge moved to either side by the rounding of MDAnalysis.
+* g agrees with both programs. MDAnalysis divides by the density and the volume of the shell, as Gradus does.
+  ASE divides pairs within a kind by n^2 instead of n (n - 1), and the comparison corrects this.
 """
 
 import json
 
 from common import Disagreement, note, run_program
 
-ROUNDING = 2e-5  # of a distance computed in float from coordinates up to about 40
+ROUNDING = 2e-5  # error of a distance that is computed in float from coordinates up to about 40
 
 
 def water(random, cell, molecules):
-    """Returns positions near a lattice of the cell, which fill it evenly; the molecules have random orientations."""
+    """Returns positions that fill the cell evenly, near the points of a lattice. The molecules have random
+    orientations."""
     import numpy
 
     side = round(molecules ** (1 / 3))
@@ -87,7 +88,7 @@ def ase_counts(frames, edges, first, second):
 
 
 def ase_g(frames, cutoff, first, second):
-    """Returns ASE's g over all frames, corrected for its division by n^2 instead of n (n - 1) within a kind."""
+    """Returns ASE's g over all frames. Corrects ASE's division by n^2 instead of n (n - 1) within a kind."""
     import numpy
     from ase.data import atomic_numbers
     from ase.geometry.rdf import get_rdf
@@ -101,8 +102,8 @@ def ase_g(frames, cutoff, first, second):
 
 
 def load(universe, frames):
-    """Passes the positions to MDAnalysis in float. It rotates cells so that the first vector is along x, so the
-    positions are rotated too."""
+    """Passes the positions to MDAnalysis in float. MDAnalysis requires cells whose first vector is along x, so
+    cells and positions are rotated."""
     import numpy
     from ase.geometry import cell_to_cellpar
     from MDAnalysis.coordinates.memory import MemoryReader
@@ -133,7 +134,8 @@ def mdanalysis(frames, cutoff, first, second):
 
 
 def other_formats(options, folder, frames, file, cutoff, name):
-    """Compares the counts of DCD and .gro files from MDAnalysis with the counts of the positions it rounded to."""
+    """Compares the counts of DCD and .gro files from MDAnalysis with the counts of the positions that it has
+    rounded."""
     import MDAnalysis
     import numpy
     from ase.io import write
@@ -159,7 +161,7 @@ def other_formats(options, folder, frames, file, cutoff, name):
             raise Disagreement(f"{name}: {found['frames']} frames with {found['pairs']} pairs read of the {ending} file, "
                                f"which has {len(same)} with {pairs}")
         write(folder / "same.xyz", same, format="extxyz")
-        # The file rounds positions (DCD to float, .gro to 0.001 nm), so pairs change bins, but none is lost.
+        # The file rounds positions (DCD to float, .gro to 0.001 nm). Pairs may change bins, but none is lost.
         precision = {"dcd": ROUNDING, "gro": 0.02}[ending]
         edges = numpy.arange(1, BINS + 1) * (cutoff / BINS)
         cumulative = numpy.cumsum(found["counts"])
@@ -188,7 +190,7 @@ def compare(options, folder):
             frames = frames_of(make, cell, seed=len(results) + 1)
             file = folder / "trajectory.xyz"
             write(file, frames, format="extxyz", write_results=False)
-            # The file has eight decimals, so both sides use the values read back.
+            # The file has eight decimals, so both sides use the values that are read back from it.
             frames = read(file, index=":")
             matrix = numpy.array(cell)
             heights = abs(numpy.linalg.det(matrix)) / numpy.linalg.norm(

@@ -36,22 +36,22 @@ import sys
 import tempfile
 import time
 
-# Lets Open MPI start more processes than cores, and run as root in a container.
+# Lets Open MPI start more processes than there are cores, and run as root in a container.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # Options that bind each rank to a core, if possible.
 BINDINGS = (["--bind-to", "core", "--map-by", "core"], ["--bind-to", "none"], ["--bind-to", "none", "--oversubscribe"])
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
-SUMS = (8, 128, 2048, 32768)  # words, in addition to the sizes of the inputs
+SUMS = (8, 128, 2048, 32768)  # numbers of words, in addition to those that the inputs need
 FILES = 16
 NODES = tuple(2**power for power in range(11))
 # The targets.
 TARGETS = {"ranks": 1.10, "weak": 0.90, "files": 1.02, "model": 0.15, "rule": 0.90}
-# The fields of a result that depend on where and how it was computed.
+# The fields of a result that depend on where and how the result was computed.
 OF_THE_RUN = ("variant", "command", "directory", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
 
 
 class Failed(Exception):
-    """A program failed, or two results differ."""
+    """A program has failed, or two results differ."""
 
 
 class Shape:
@@ -60,8 +60,8 @@ class Shape:
 
     @property
     def words(self):
-        """Returns the words of an iteration's sum: per centroid two words per column and its count, plus a word of
-        state."""
+        """Returns the number of words in the sum of an iteration: for each centroid, two words per column and a
+        count, plus a word of state."""
         return self.k * (2 * self.d + 1) + 1
 
     def of(self, rows):
@@ -72,8 +72,8 @@ class Shape:
 
 
 class Job:
-    """A command that is measured repeatedly, with `ranks` ranks of `threads` threads. `apart`: independent processes
-    instead of ranks, each with a separate file."""
+    """A command that is measured repeatedly, with `ranks` ranks of `threads` threads each. If `apart` is set,
+    independent processes with separate files replace the ranks."""
 
     def __init__(self, group, shape, files, ranks, threads, apart=False):
         self.group, self.shape, self.files, self.ranks, self.threads, self.apart = group, shape, files, ranks, threads, apart
@@ -101,7 +101,7 @@ def positive_least_squares(rows):
 
 
 def link_terms(ranks, words):
-    """Returns the factors of latency and of the time per byte in a sum."""
+    """Returns the factors of the latency and of the time per byte in a sum."""
     return 2 * math.ceil(math.log2(ranks)), 2 * (ranks - 1) / ranks * 8 * words
 
 
@@ -157,7 +157,7 @@ class Scaling:
         return file
 
     def parts(self, name, shape, count):
-        """Makes `count` files with different points."""
+        """Makes `count` files, each with different points."""
         return [self.points(f"{name}-{index}", shape, seed=index + 1) for index in range(count)]
 
     def joined(self, name, shape, files):
@@ -183,7 +183,8 @@ class Scaling:
         return job
 
     def measure_apart(self, job):
-        """Returns a sample of the slowest process. Each is bound to a core if ranks are."""
+        """Returns the sample of the slowest process. If ranks are bound to cores, each process is bound to a core,
+        too."""
         processors = sorted(os.sched_getaffinity(0))
         bound = "none" not in self.binding and job.ranks <= len(processors)
         outs = [self.folder / f"apart-{index}" for index in range(job.ranks)]
@@ -232,8 +233,8 @@ class Scaling:
         return sample, checksum.hexdigest()
 
     def verified(self, job):
-        """Returns a sample whose result equals the result of one process. The first job on an input sets the expected
-        result."""
+        """Returns a sample. Raises an error unless its result equals the result of one process. The first job on
+        an input sets the expected result."""
         if job.apart:
             return self.measure_apart(job)
         points = (job.group if job.group[0] == "weak" else job.group[0], job.shape.text())
@@ -247,7 +248,7 @@ class Scaling:
     def prepare(self):
         scale = self.options.scale
         rows = lambda n: max(1024, round(n * scale) // 1024 * 1024)  # noqa: E731
-        clusters = max(16, round(1024 * min(scale, 1)))  # fewer, so that fits with few rows do not end early
+        clusters = max(16, round(1024 * min(scale, 1)))  # fewer iterations, so that fits with few rows do not end early
         few, many = Shape(rows(2097152), 16, "f64", 16, 30), Shape(rows(262144), 128, "f32", clusters, 10)
         weak = Shape(rows(65536), 128, "f32", clusters, 10)
         self.strong = [few, many]
@@ -281,9 +282,10 @@ class Scaling:
             self.sums.setdefault((ranks, of_words["words"]), []).extend(of_words["seconds"])
 
     def measure_all(self):
-        """Runs rounds of all jobs in random order: at least one, and none that would exceed the time limit."""
+        """Runs rounds of all jobs in random order. Runs at least one round, and starts none that would exceed the
+        time limit."""
         turns = [("job", job) for job in self.jobs] + [("sums", ranks) for ranks in self.ranks if ranks > 1]
-        for job in self.jobs:  # not counted: the first reading of the files
+        for job in self.jobs:  # does not count: reads the files for the first time
             self.verified(job)
         chance = random.Random(1)
         start = time.monotonic()
@@ -304,7 +306,8 @@ class Scaling:
         return statistics.median(self.sums[ranks, words]) if ranks > 1 else 0.0
 
     def fit_link(self):
-        """Fits latency and bandwidth to the sums. Returns them with measured and modelled times of each sum."""
+        """Fits latency and bandwidth to the measured sums. Returns them, with the measured and modelled time of
+        each sum."""
         rows = [(*link_terms(ranks, words), statistics.median(seconds)) for (ranks, words), seconds in self.sums.items()]
         if not rows:
             return None
@@ -319,8 +322,8 @@ class Scaling:
         return {**link, "points": points}
 
     def fit_model(self, jobs, link):
-        """Fits the time of a row and of an iteration to jobs of one kind of rows. Returns them with the model's
-        errors."""
+        """Fits the time of a row and of an iteration to jobs of one kind of rows. Returns them, with the errors of
+        the model."""
         rows = []
         for job in jobs:
             sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0
@@ -334,7 +337,7 @@ class Scaling:
         return job.shape.iterations * (job.shape.n / job.ranks * model["seconds_per_row"] + model["seconds_per_iteration"] + sums)
 
     def apart(self, job):
-        """Returns the job with independent processes that have the same shares as the ranks of `job`."""
+        """Returns the job whose independent processes have the same shares as the ranks of `job`."""
         return next(other for other in self.jobs if other.apart and other.group[1:] == job.group and other.ranks == job.ranks)
 
     def curve(self, kind, title, jobs, model, link):
@@ -342,9 +345,10 @@ class Scaling:
         points = []
         for job in jobs:
             seconds = job.median()
-            alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)  # one rank with this rank's share of the rows
+            # One rank that has this rank's share of the rows.
+            alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)
             modelled = self.model_seconds(job, model, link)
-            # The end of a fit makes one more sum.
+            # The end of a fit needs one more sum.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
             apart = self.apart(job).median()
             of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
@@ -360,8 +364,8 @@ class Scaling:
                 "greatest_busy_deviation": max(abs(point["busy_model_deviation"]) for point in points), "points": points}
 
     def rules(self, shape, model, numbers, link, cores=1):
-        """Returns the rows that a rank needs for 90 % efficiency, by number of ranks. Returns an empty list if the
-        noise of a small job hides the time of a row."""
+        """Returns the number of rows that a rank needs for 90 % efficiency, by number of ranks. If the noise of a
+        small job hides the time of a row, returns an empty list."""
         if not link or not model["seconds_per_row"] > 0:
             return []
         return [(ranks, self.rule(shape, model, ranks, link, cores)) for ranks in numbers if ranks > 1]
@@ -370,11 +374,12 @@ class Scaling:
         wanted = TARGETS["rule"]
         row, launch = model["seconds_per_row"] / cores, model["seconds_per_iteration"]
         waits = link_seconds(ranks, shape.words, link)
-        # T(1)/(p T(p)), where the single rank has p times the rows of each of the p ranks.
+        # Returns T(1)/(p T(p)), where the single rank has p times as many rows as each of the p ranks.
         return max(0, math.ceil((wanted * (launch + waits) - launch / ranks) / ((1 - wanted) * row)))
 
     def predicted(self, shape, model):
-        """Predicts many machines like this one, with one rank of all cores on each, on an assumed network."""
+        """Predicts the time on many machines like this one. Each machine has one rank that uses all cores. The
+        network is assumed."""
         network = {"latency_seconds": self.options.network_latency, "bytes_per_second": self.options.network_bandwidth}
         row, launch = model["seconds_per_row"] / self.most, model["seconds_per_iteration"]
 
@@ -431,7 +436,8 @@ class Scaling:
                            "reached": value >= target if at_least else value <= target})
 
         for index, shape in enumerate(self.strong):
-            jobs = [job for job in self.jobs if job.group == ("strong", index)]  # the last one is the process with threads
+            # The last entry is the process with threads.
+            jobs = [job for job in self.jobs if job.group == ("strong", index)]
             alike = [job for job in jobs if job.threads == 1]
             model = self.fit_model(alike + (weak_jobs if shape.words == self.weak.words else []), link)
             curves.append(self.curve("strong", f"strong, {shape.text()}", alike, model, link))

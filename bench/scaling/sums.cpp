@@ -1,6 +1,6 @@
-// Times the sums over ranks that each iteration makes, alone; bench/scaling/scaling.py uses this to measure the link.
-// mpirun starts it with numbers of words. The first rank prints, in JSON, the seconds of each sum of that many words,
-// on the rank that waited longest.
+// Times only the sums over ranks that each iteration makes. bench/scaling/scaling.py uses this program to measure the
+// link. mpirun starts it with numbers of words. For each number, the first rank prints, in JSON, the seconds of each
+// sum of that many words on the rank that waited longest.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr double enough_seconds = 0.15;
 
 double one_sum(gradus::Communicator& communicator, std::span<std::uint64_t> words) {
   std::uint64_t together = 1;
-  communicator.sum({&together, 1});  // synchronizes the start
+  communicator.sum({&together, 1});  // synchronizes the start on all ranks
   const auto start = Clock::now();
   communicator.sum(words);
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -35,10 +35,10 @@ std::vector<double> samples_of(gradus::Communicator& communicator, std::size_t c
   std::vector<std::uint64_t> words(count, 1);
   std::vector<double> samples;
   double all = 0;
-  // Every rank knows the same seconds, so that all make the same number of sums.
+  // Every rank gets the same seconds, so all ranks make the same number of sums.
   for (int number = 0; number < most_samples && (number <= fewest_samples || all < enough_seconds); ++number) {
     const double seconds = one_sum(communicator, words);
-    if (number == 0) continue;  // the first sum allocates MPI's buffers
+    if (number == 0) continue;  // during the first sum, MPI allocates its buffers
     samples.push_back(seconds);
     all += seconds;
   }

@@ -31,7 +31,7 @@ Rows sound_rows(const Group& group) {
   return rows;
 }
 
-/// Returns the fastest row of each variant, in the order in which the variants were measured.
+/// Returns the fastest row of each variant. Variants are in the order in which they were measured.
 Rows best_rows(const Group& group) {
   Rows best;
   for (const Row* row : sound_rows(group)) {
@@ -87,8 +87,8 @@ void add_best_times(Page& page, const Rows& best) {
   page.chart(chart);
 }
 
-/// Plots time and speed-up over a setting: a line for each variant (and pinning) measured at several values of the
-/// setting.
+/// Plots time and speed-up over a setting. There is a line for each variant (and pinning) that was measured at several
+/// values of the setting.
 void add_over(Page& page, const Rows& rows, const std::string& name, int Row::*setting, bool of_gpu) {
   std::set<int> values;
   std::vector<std::pair<std::string, Rows>> lines;
@@ -168,9 +168,9 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-/// Shows the gain of each rung over the previous one and its share of each ceiling and of the roofline. No job is
-/// faster than its bytes at the measured bandwidth or its operations at the measured rate. The larger share names the
-/// limiting resource and shows the distance from the limit.
+/// Shows the gain of each rung over the previous one, and its share of each ceiling and of the roofline. No job is
+/// faster than its bytes at the measured bandwidth, or its operations at the measured rate. The larger share names the
+/// resource that limits the job and shows the distance from the limit.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   const std::vector<std::string> shares = shares_of(best);
@@ -215,7 +215,7 @@ void add_ladder(Page& page, const Rows& best) {
   if (!ceilings.series.empty()) page.chart(ceilings);
 }
 
-/// Adds a chart for each figure that is a rate in the problem's units.
+/// Adds a chart for each figure that is a rate in the units of the problem.
 void add_rates(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   std::vector<std::string> keys;
@@ -284,7 +284,8 @@ void add_rows(Page& page, const Group& group) {
   page.long_table(fmt::format("all {} rows", group.rows.size()), table);
 }
 
-/// Returns the label of the input or the facts that distinguish it from the report's other inputs.
+/// Returns a name for the input: its label or, without one, the facts that distinguish it from the report's other
+/// inputs.
 std::string input_name(const Report& report, const Group& group) {
   if (!group.label.empty()) return group.label;
   std::string name;
@@ -298,7 +299,7 @@ std::string input_name(const Report& report, const Group& group) {
   return name.empty() ? group.title : name;
 }
 
-/// Plots the least times over the inputs if there are several.
+/// If there are several inputs, plots the least times over them.
 void add_inputs(Page& page, const Report& report) {
   if (report.groups.size() < 2) return;
   Chart chart{.kind = Chart::Kind::lines,
@@ -330,8 +331,8 @@ PageTable::Cell verdict_cell(std::string_view verdict) {
   return {std::string(verdict), tone};
 }
 
-/// Returns the published figures of the experiment's file, if it exists: they may be more complete than in an older
-/// result.
+/// Returns the published figures of the experiment's file, if the file exists, because they may be more complete than
+/// the figures in an older result.
 std::vector<bench::Published> published_of(const JsonValue& experiment) {
   const std::string name = experiment["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -387,7 +388,7 @@ void add_published(Page& page, const JsonValue& experiment, const Report& report
   page.table(table);
 }
 
-/// Judges the claims of the experiment's current file. If the file is missing, returns the verdicts of the result.
+/// Judges the claims of the experiment's current file. If the file is missing, returns the verdicts in the result.
 nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   const std::string name = file["experiment"]["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -395,7 +396,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
     return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
   const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
   const JsonValue machine = file["facts"]["machine"];
-  Report known = report;  // inputs of an older result may have other names
+  Report known = report;  // the inputs of an older result may have other names
   std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
   for (const bench::Claim& claim : experiment.claims)
@@ -404,7 +405,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   return claims;
 }
 
-/// Returns a sentence for a claim, even if the result does not contain one.
+/// Returns a sentence for a claim, even if the result has no sentence for it.
 std::string claim_text(const JsonValue& claim) {
   if (claim.has("text")) return claim["text"].text();
   std::string text = claim["variant"].text() + " " + with_spaces(claim["claim"].text());
@@ -420,7 +421,7 @@ void add_claims(Page& page, const JsonValue& claims) {
   for (const JsonValue& claim : claims.elements()) {
     const std::string text = claim_text(claim);
     const std::string judgement = claim["verdict"].text();
-    std::string because;  // from the first decisive input
+    std::string because;  // verdict from the first input that decides the claim
     int confirmed = 0;
     int refuted = 0;
     const std::vector<JsonValue> inputs = claim["inputs"].elements();
@@ -503,7 +504,7 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     add_claims(page,
                file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
-  const bool of_scaling = file.has("scaling");  // all its inputs are one job at several sizes
+  const bool of_scaling = file.has("scaling");  // all inputs of the group are one job at several sizes
   if (of_scaling) add_scaling(page, file["scaling"]);
   else add_inputs(page, report);
   for (const Group& group : report.groups) {

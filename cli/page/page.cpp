@@ -12,7 +12,7 @@
 #include "cli/help.hpp"
 #include "core/text.hpp"
 
-// Embedded by gradus_embed(): the files in this folder and the chart library.
+// Defined by gradus_embed(): the contents of the files in this folder and of the chart library.
 extern const unsigned char gradus_page_css[];
 extern const std::size_t gradus_page_css_size;
 extern const unsigned char gradus_page_js[];
@@ -179,7 +179,7 @@ std::string html_of(const PageTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
-/// Returns a table that a script builds when the reader opens it, because tables are most of a large page. Without
+/// Returns a table that a script builds when the reader opens it, because tables make up most of a large page. Without
 /// scripts, the table is visible at once.
 std::string waiting(const std::string& table) { return Page::draws() ? "<noscript>" + table + "</noscript>" : table; }
 

@@ -1,5 +1,5 @@
-// A self-contained HTML page: text, tables, and charts with tables of their values. The page loads nothing from
-// elsewhere. Without JavaScript it shows only the tables.
+// A self-contained HTML page with text, tables, and charts whose values are also in tables. The page loads nothing from
+// elsewhere. Without JavaScript, it shows only the tables.
 //
 // Text may come from an untrusted file and never becomes markup.
 #pragma once
@@ -14,22 +14,22 @@
 
 namespace gradus::cli {
 
-/// A line, or the bars of one colour.
+/// The values of a line, or of the bars of one colour.
 struct Series {
   std::string name;
-  std::vector<std::optional<double>> values{};  ///< one for each place of the chart
-  /// The range of the samples for each value; both empty if unknown.
+  std::vector<std::optional<double>> values{};  ///< one value for each place of the chart
+  /// The range of the samples for each value. Both lists are empty if the range is unknown.
   std::vector<std::optional<double>> low{};
   std::vector<std::optional<double>> high{};
-  std::vector<double> at{};  ///< x coordinates, for points in a plane
+  std::vector<double> at{};  ///< the x coordinates of points in a plane
 };
 
 struct Chart {
   enum class Kind : std::uint8_t {
-    lines,  ///< over ordered places: threads, sizes
+    lines,  ///< lines over ordered places, such as threads or sizes
     bars,
     stacked,  ///< bars of parts, in per cent
-    points    ///< in a plane, without places
+    points    ///< points in a plane, without places
   };
   Kind kind = Kind::bars;
   std::string title;
@@ -37,13 +37,13 @@ struct Chart {
   std::string values_name;            ///< meaning and unit of the values: "median, ms"
   std::vector<std::string> places{};  ///< in display order
   std::vector<Series> series{};
-  bool logarithmic = false;  ///< initially; a reader can change it
+  bool logarithmic = false;  ///< initial state, which a reader can change
 };
 
 struct PageTable {
   struct Column {
     std::string heading;
-    bool words = false;  ///< aligned left and wrapped
+    bool words = false;  ///< these columns are aligned left and wrapped
   };
   enum class Tone : std::uint8_t { plain, good, bad };
   struct Cell {
@@ -58,9 +58,9 @@ struct PageTable {
 
 struct PagePicture {
   std::string title;
-  std::int64_t width = 0;  ///< in pixels; small pictures are enlarged, each pixel a square
+  std::int64_t width = 0;  ///< size in pixels; small pictures are enlarged, so that each pixel is a square
   std::int64_t height = 0;
-  std::vector<std::byte> png;  ///< empty: only the title is shown
+  std::vector<std::byte> png;  ///< content of the picture; empty: only the title is shown
 };
 
 using PageFacts = std::vector<std::pair<std::string, std::string>>;
@@ -68,12 +68,12 @@ using PageFacts = std::vector<std::pair<std::string, std::string>>;
 class Page {
  public:
   explicit Page(std::string_view title);
-  /// Adds a heading. Level 1 is the title, which exists already.
+  /// Adds a heading. Level 1 is the title of the page, which the page already has.
   void heading(int level, std::string_view text);
   void paragraph(std::string_view text);
   void faint(std::string_view text);
   void table(const PageTable& table);
-  /// Adds a table that is collapsed at first if it is long.
+  /// Adds a table. If it is long, it is collapsed at first.
   void long_table(std::string_view name, const PageTable& table);
   void facts(const PageFacts& facts);
   void chart(const Chart& chart);
@@ -81,7 +81,7 @@ class Page {
   void pictures(const std::vector<PagePicture>& pictures);
   std::string html() const;
 
-  /// Returns true if this build has the chart library. Without it, a page has only tables.
+  /// Returns true if this build includes the chart library. Without it, a page has only tables.
   static bool draws();
 
  private:

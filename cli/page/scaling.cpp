@@ -13,7 +13,7 @@ using bench::JsonValue;
 
 constexpr double percent = 100;
 
-/// Returns the figure of each point that has it.
+/// Returns the named figure of each point that has it.
 Series series_of(const JsonValue& points, const std::string& name, const std::string& key, double unit = 1) {
   Series series{.name = name};
   for (const JsonValue& point : points.elements())

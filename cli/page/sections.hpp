@@ -10,11 +10,11 @@ namespace gradus::cli {
 /// on claims, and the conditions of the measurement. Throws InputError if the file lacks a field.
 void add_measurement(Page& page, const bench::ResultFile& result);
 
-/// Adds the "scaling" of a result of bench/scaling/scaling.py: curves over numbers of ranks with their floors and the
-/// model, the targets, and the prediction for many machines.
+/// Adds the "scaling" member of a result of bench/scaling/scaling.py: curves over numbers of ranks with their floors
+/// and the model, the targets, and the prediction for many machines.
 void add_scaling(Page& page, const bench::JsonValue& scaling);
 
-/// Adds the summary of a job: what was done, its time by parts, and charts of its lists of numbers.
+/// Adds the summary of a job: the work, its time by parts, and charts of its lists of numbers.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
 std::string with_spaces(std::string text);

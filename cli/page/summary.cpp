@@ -1,5 +1,5 @@
-// Puts the summary of a job on a page, without knowledge of the problem: single values become facts, lists of numbers
-// become charts.
+// Puts the summary of a job on a page, without knowledge of the problem. Single values become facts, and lists of
+// numbers become charts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<std::optional<double>> numbers_of(const nlohmann::ordered_json& list
   return numbers;
 }
 
-/// The x axis of a list of numbers: the centres of bins, or the index.
+/// Returns the x axis of a list of numbers: the centres of bins or, without bins, the index.
 struct Places {
   std::string name;
   std::vector<std::string> labels;
@@ -65,7 +65,7 @@ void add_seconds(Page& page, const JsonValue& seconds) {
   if (!chart.places.empty()) page.chart(chart);
 }
 
-/// Lists of numbers by name, from a summary or its parts. Each list is one line of a chart.
+/// Lists of numbers by name, from a summary or its parts. Each list becomes a line of a chart.
 using Lists = std::vector<std::pair<std::string, std::vector<Series>>>;
 
 void add_to(Lists& lists, const std::string& key, Series series) {
@@ -92,7 +92,7 @@ void add_lists(Page& page, const Lists& lists, const nlohmann::ordered_json& edg
   }
 }
 
-/// Returns true if the values ascend, so that they identify the rows: for example a number of clusters or a generation.
+/// Returns true if the values ascend and therefore identify the rows, like a number of clusters or a generation.
 bool counts_up(const JsonValue& list, const std::string& key) {
   std::int64_t last = -1;
   for (const JsonValue& row : list.elements()) {
@@ -148,7 +148,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   std::vector<std::pair<std::string, JsonValue>> inner;
   for (const auto& [key, value] : object.members()) {
     if (key == "edges" || (where.empty() && (key == "seconds" || key == "files"))) continue;
-    // The three vectors of a box have nine components.
+    // The three vectors of a box have nine components in total.
     if (is_list_of_numbers(value.json()) && key != "box")
       add_to(lists, key, {.name = with_spaces(key), .values = numbers_of(value.json())});
     else if (is_list_of_objects(value.json())) tables.emplace_back(key, value);
@@ -158,7 +158,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   page.facts(facts);
   add_lists(page, lists, edges);
   for (const auto& [key, value] : tables) {
-    // The lists of all parts share one chart, such as the partial histograms of all kinds of pairs.
+    // The lists of all parts are shown in one chart, such as the partial histograms of all kinds of pairs.
     Lists of_parts;
     for (const JsonValue& part : value.elements()) {
       std::string name;

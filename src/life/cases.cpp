@@ -46,7 +46,7 @@ Case soup_case(const Setting& setting) {
           }};
 }
 
-/// Places a glider of each direction in each quarter of the grid; on a torus they cross every seam.
+/// Places a glider of each direction in each quarter of the grid. On a torus, the gliders cross every seam.
 Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std::int64_t generations) {
   return {"gliders " + name_of({height, width, boundary, generations}), [=](std::uint64_t) {
             CaseData data{LifeGrid(height, width), {}};
@@ -66,7 +66,7 @@ Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std
           }};
 }
 
-/// On the plane: patterns at rest, and gliders that hit or pass them, near boundaries of squares of 64 cells.
+/// On the plane: patterns at rest near boundaries of squares of 64 cells, and gliders that hit or pass them.
 Case islands_case(std::int64_t generations) {
   return {"islands " + std::to_string(generations), [=](std::uint64_t seed) {
             CaseData data{LifeGrid(200, 230), {}};
@@ -86,7 +86,7 @@ Case islands_case(std::int64_t generations) {
           }};
 }
 
-/// Draws a rule uniformly; on the plane, half of the cases have no B0.
+/// Draws a rule uniformly. On the plane, half of the cases use a rule without B0.
 Case random_rule(int number) {
   return {"random rule " + std::to_string(number), [number](std::uint64_t seed) {
             const core::Philox random(seed, 1000 + static_cast<std::uint64_t>(number));
@@ -107,7 +107,7 @@ std::vector<Case> make_cases() {
   using enum LifeBoundary;
   std::vector<Case> all;
   for (const LifeBoundary boundary : {dead, torus, plane}) {
-    // All small sizes: double-counted neighbours, and rows shorter than a word.
+    // All small sizes, in which neighbours may count twice and rows are shorter than a word.
     for (const std::int64_t height : {1, 2, 3, 5})
       for (const std::int64_t width : {1, 2, 3, 31, 32, 33, 63, 64, 65})
         all.push_back(soup_case({height, width, boundary, 3, "B2/S12"}));
@@ -134,10 +134,10 @@ std::vector<Case> make_cases() {
   all.push_back(soup_case({40, 50, plane, 150}));
   all.push_back(soup_case({20, 20, plane, 130, "B02/S3"}));
   all.push_back(soup_case({12, 12, plane, 66, "B2/S"}));
-  // Long enough for passes of several generations, with several threads and several blocks per share.
+  // Runs that are long enough for passes of several generations, with several threads and several blocks per share.
   all.push_back(soup_case({300, 200, torus, 41}));
   all.push_back(soup_case({301, 333, dead, 41}));
-  all.push_back(soup_case({270, 1024, torus, 9}));  // shares of threads whose rows fill their cache lines exactly
+  all.push_back(soup_case({270, 1024, torus, 9}));  // the rows of each thread's share fill cache lines exactly
   int index = 0;
   for (const auto& named : compiled_rules) {
     constexpr LifeBoundary boundaries[] = {torus, dead, plane};
@@ -213,7 +213,7 @@ std::string fault_in_window(const LifeGridView& first, const LifeGridView& resul
     return y >= 0 && x >= 0 && y < first.height && x < first.width;
   };
   const auto around = [](std::int64_t place, std::int64_t size) { return (place % size + size) % size; };
-  // A field that loses a cell at each side per generation.
+  // The oracle's field, which loses a cell at each side per generation.
   const std::int64_t reach = options.generations;
   Field past{top - reach, left - reach, side + 2 * reach, side + 2 * reach, false, {}};
   for (std::int64_t y = past.top; y < past.top + past.height; ++y)

@@ -1,5 +1,5 @@
 // The cases on which every variant is compared with the oracle: in life_test, in `gradus verify`, and before any
-// timing. A case is a small grid with an awkward property.
+// timing. A case is a small grid with one difficult property.
 #pragma once
 
 #include <functional>
@@ -29,16 +29,16 @@ const std::vector<Case>& cases();
 /// Returns a grid in which each cell is alive with probability `density`.
 LifeGrid soup(std::int64_t height, std::int64_t width, double density, std::uint64_t seed);
 
-/// Describes the first difference between result and truth, in cells, positions, background, population or hashes.
-/// Returns "" if there is none.
+/// Returns a description of the first difference between the result and the oracle's answer, or "" if there is none.
+/// Compares cells, positions, background, population and hashes.
 std::string compare(const LifeResult& result, const LifeOptions& options, const Truth& truth);
 
-/// Checks a window of `side` x `side` cells of a bounded grid's result: the oracle recomputes it from all cells that
-/// can influence it. Returns a description of the fault or "". The window may cross the border.
+/// Checks a window of `side` x `side` cells of a bounded grid's result. The oracle recomputes the window from all cells
+/// that can influence it. Returns a description of the fault, or "" if there is none. The window may cross the border.
 std::string fault_in_window(const LifeGridView& first, const LifeGridView& result, const LifeOptions& options,
                             std::int64_t top, std::int64_t left, std::int64_t side);
 
-/// A case with the oracle's answer, which is computed once on first use and shared by all variants and thread counts.
+/// A case and the oracle's answer. The answer is computed once, on first use, for all variants and numbers of threads.
 template <class T>
 class PreparedCase {
  public:
@@ -47,7 +47,7 @@ class PreparedCase {
   Shape shape() const;
   const Truth& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares the result. Returns "" if it is correct.
+  /// Runs `variant` on the case and compares the result with the oracle's. Returns "" if it is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:

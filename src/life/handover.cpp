@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-/// Completes the run with `hashlife`. Returns nothing if that exceeds the time limit or the available memory.
+/// Tries to complete the run with `hashlife`. Returns nothing if this exceeds the time limit or the available memory.
 std::optional<Solved> attempt(const World& world, const Job& job, const Variant& hashlife, double seconds) {
   const Execution& execution = *job.execution;
   const std::int64_t done = world.generation();

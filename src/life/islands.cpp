@@ -37,7 +37,7 @@ class Islands::Collected {
  public:
   explicit Collected(std::size_t count) { places_.reserve(2 * count); }
 
-  /// Returns the block at this place, which is created if necessary.
+  /// Returns the block at this place. Creates the block if it does not exist.
   Block& at(std::int64_t y, std::int64_t x, std::int32_t island) {
     const auto [known, is_new] = places_.try_emplace({y, x}, static_cast<std::int32_t>(blocks_.size()));
     if (is_new) {
@@ -66,14 +66,14 @@ Islands::Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top)
 }
 
 int Islands::scale() const {
-  // Many blocks are a soup rather than islands; larger steps then reduce copying.
+  // Many blocks are a soup rather than islands. Larger steps then reduce the time for copying.
   return blocks_.size() < 512 ? 0 : blocks_.size() < 16384 ? 2 : 4;
 }
 
 std::int64_t Islands::next_step(std::int64_t most) const { return std::min((side / 2) << scale(), most); }
 
 std::vector<Islands::Island> Islands::find(int scale) const {
-  // Groups squares of 64 << scale cells that touch.
+  // Groups squares of 64 << scale cells. Squares that touch are in the same group.
   ByPlace<std::int32_t> squares;
   squares.reserve(2 * blocks_.size());
   std::vector<Place> places;
@@ -139,7 +139,7 @@ void Islands::advance(std::int64_t generations, const Advance& advance_grid) {
       });
       continue;
     }
-    // No cell beyond this rectangle of whole words can be alive at the end.
+    // No cell outside this rectangle of whole words can be alive at the end of the step.
     Box box{INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN};
     blocks([&](const Block& block) {
       std::uint64_t columns = 0;

@@ -1,11 +1,11 @@
-// Splits the plane into islands of live cells that cannot interact for a while. Each island is computed separately;
-// empty space and islands at rest are skipped.
+// Splits the plane into islands of live cells that cannot interact for a while. Each island is computed separately.
+// Empty space and islands at rest are skipped.
 //
 // A cell's state after K generations depends on the cells within distance K. Live cells more than 2 K apart therefore
 // cannot interact in K generations. The plane is cut into squares of 2 K cells. Cells of squares that do not touch are
 // more than 2 K apart, so each group of touching squares with live cells is an island. After K generations, the islands
-// are determined again. An island that equals its state K generations earlier, and has not merged with another, will
-// repeat.
+// are determined again. If an island equals its state K generations earlier and has not merged with another island, it
+// will repeat.
 //
 // Source: the light cone of cellular automata; skipping patterns at rest follows Golly's QuickLife.
 #pragma once
@@ -22,15 +22,15 @@ namespace gradus::life_detail {
 
 class Islands {
  public:
-  /// The first cell is in column `left`, a multiple of 64, and row `top`. Bits past the width must be 0.
+  /// Takes cells whose first one is in column `left`, a multiple of 64, and row `top`. Bits past the width must be 0.
   Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top);
 
-  /// Advances a grid in place. No live cell may reach its border.
+  /// Advances a grid in place. No live cell may reach the border of the grid.
   using Advance = std::function<void(const LifeGridSpan& cells, std::int64_t generations)>;
 
-  /// Returns the number of generations until the islands must be determined again: at most K and at most `most`.
+  /// Returns the number of generations after which the islands must be determined again: at most K and at most `most`.
   std::int64_t next_step(std::int64_t most) const;
-  /// Advances all islands. `generations` must come from next_step().
+  /// Advances all islands. `generations` must be the result of next_step().
   void advance(std::int64_t generations, const Advance& advance_grid);
 
   bool empty() const { return blocks_.empty(); }
@@ -38,16 +38,17 @@ class Islands {
   bool is_sparse() const;
   std::vector<LifeBlock> small_blocks() const;
 
-  /// Returns the bounding box of all blocks as a grid. Calls `check` with its size before allocating it.
+  /// Returns the cells in the bounding box of all blocks as a grid. Calls `check` with the box's size before allocating
+  /// the grid.
   LifeGrid grid(std::int64_t& left, std::int64_t& top, const std::function<void(std::uint64_t bytes)>& check) const;
 
  private:
-  /// 64 x 64 cells, from row 64 y and column 64 x.
+  /// 64 x 64 cells. The first one is in row 64 y and column 64 x.
   struct Block {
     std::int64_t y = 0;
     std::int64_t x = 0;
     std::array<std::uint64_t, 64> rows = {};
-    std::int32_t island = -1;  ///< index of its island in the last step; -1: none or several
+    std::int32_t island = -1;  ///< index of the island of the last step to which the block belongs; -1: none or several
   };
   struct Island {
     std::vector<std::int32_t> blocks;
@@ -56,7 +57,7 @@ class Islands {
   /// Blocks from the first to the last row and column, inclusive.
   struct Rectangle {
     std::int64_t top, bottom, left, right;
-    /// Returns the size of the cells, saturating at 2^64 - 1.
+    /// Returns the bytes of the cells, saturating at 2^64 - 1.
     std::uint64_t bytes() const;
   };
 

@@ -25,14 +25,14 @@ struct Field {
 
 struct Truth {
   Field field;
-  std::uint64_t population = 0;       ///< cells that differ from the background
+  std::uint64_t population = 0;       ///< number of cells that differ from the background
   std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to N
 };
 
-/// Computes all generations one by one. The field of a plane grows by a cell on each side per generation.
+/// Computes all generations one by one. On a plane, the field grows by a cell on each side per generation.
 Truth oracle(const LifeGridView& cells, const LifeOptions& options);
 
-/// Computes one generation. A bounded grid keeps its size.
+/// Computes one generation. The grid keeps its size if it is bounded.
 Field next_generation(const Field& now, LifeRule rule, LifeBoundary boundary);
 
 }  // namespace gradus::life_detail

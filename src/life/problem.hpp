@@ -24,8 +24,8 @@ struct Shape {
   std::int64_t width = 0;
   std::int64_t generations = 1;
   LifeBoundary boundary = LifeBoundary::plane;
-  bool lights_up = false;  ///< the rule has B0
-  bool stepwise = false;   ///< the driver examines each generation
+  bool lights_up = false;  ///< true if the rule has B0
+  bool stepwise = false;   ///< true if the driver examines each generation
   bool tree = false;
 
   double cell_updates() const {
@@ -33,46 +33,46 @@ struct Shape {
   }
 };
 
-/// Generations of a grid with a border. The driver emulates the plane with `dead` grids whose border no cell can reach,
-/// except for rows with RowFacts::plane.
+/// Generations of a grid with a border. For the plane, the driver uses grids with a `dead` boundary whose border no
+/// cell can reach. Variants with RowFacts::plane support the plane directly.
 struct Problem {
-  LifeGridView cells;   ///< bits past the width are arbitrary
+  LifeGridView cells;   ///< bits past the width may have any value
   LifeGridSpan result;  ///< same size as `cells`; may be the same memory
   /// The rules of even steps, beginning with generation 1, and of odd steps. They differ only on the plane with a B0
-  /// rule, and then contain no B0 themselves.
+  /// rule. In this case, neither of them contains B0.
   LifeRule even;
   LifeRule odd;
   LifeBoundary boundary = LifeBoundary::dead;
   std::int64_t generations = 0;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains polling
 
-  // For rows that support the plane: the cells as a tree, or null, and the place of the first cell or of the tree's
+  // For variants that support the plane: the cells as a tree, or null, and the place of the first cell or of the tree's
   // centre.
   std::int64_t left = 0;
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;
 
-  cuda::Job* gpu = nullptr;  ///< set for a variant on a GPU; both grids are then on the GPU, in different memory
+  cuda::Job* gpu = nullptr;  ///< set for a variant on a GPU; both grids are then on this GPU, in different memory
 
   bool is_torus() const { return boundary == LifeBoundary::torus; }
   const LifeRule& rule_of(std::int64_t generation) const { return generation % 2 == 0 ? even : odd; }
 };
 
-/// The result on a plane, for rows that support it. Other rows write to Problem::result.
+/// The result on a plane, from variants that support it. Other variants write to Problem::result.
 struct Solved {
   LifeGrid cells;
   std::int64_t left = 0;
   std::int64_t top = 0;
-  std::optional<LifeTree> tree;  ///< if the bounding box of live cells is too large for a grid
+  std::optional<LifeTree> tree;  ///< used if the bounding box of live cells is too large for a grid
   LifePopulation population;
 };
 
 /// The facts of a row that are specific to Life.
 struct RowFacts {
-  bool plane = false;  ///< supports only the plane, without a driver's grid
+  bool plane = false;  ///< true if the variant supports only the plane, without a driver's grid
 };
 
-/// The types that core/ladder.hpp needs.
+/// The types of this room for core/ladder.hpp.
 struct Room {
   static constexpr std::string_view name = "life";
   using Shape = life_detail::Shape;
@@ -86,15 +86,15 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 core::Rows<Variant> variants();
-/// The ladder for code that knows no problem.
+/// The ladder, for code that does not know the problem.
 extern const core::Ladder ladder;
 
-/// Returns the default variant: a pure function of shape, machine and requested device. Throws UnsupportedError if a
-/// GPU is requested and none is usable.
+/// Returns the default variant, a pure function of shape, machine and requested device. Throws UnsupportedError if a
+/// GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
-/// Returns the variant to which a run of `first` may be handed over (handover.hpp), or null. Only runs without a named
-/// variant have one.
+/// Returns the variant to which a run of `first` may be handed over (handover.hpp), or null. Only a run for which the
+/// caller named no variant can be handed over.
 const Variant* successor(const Shape& shape, const Variant& first, const Execution& execution);
 
 }  // namespace gradus::life_detail

@@ -95,7 +95,7 @@ class BlocksToTree {
   LifeTree make() {
     std::erase_if(blocks_, [](const LifeBlock& block) { return block.cells == 0; });
     if (blocks_.empty()) return builder_.finish(0);
-    std::uint64_t widest = 0;  // the largest distance of a coordinate from the centre; -1 is as near as 0
+    std::uint64_t widest = 0;  // the largest distance of a coordinate from the centre; -1 counts like 0
     for (const LifeBlock& block : blocks_)
       for (const std::int64_t place : {block.x, block.y})
         widest |= static_cast<std::uint64_t>(place < 0 ? ~place : place);
@@ -107,7 +107,7 @@ class BlocksToTree {
       const auto ay = static_cast<std::uint64_t>(a.y) ^ sign;
       const auto bx = static_cast<std::uint64_t>(b.x) ^ sign;
       const auto by = static_cast<std::uint64_t>(b.y) ^ sign;
-      // The coordinate with the highest differing bit decides; on a tie, y decides.
+      // The coordinate with the highest differing bit decides the order. On a tie, y decides.
       const bool by_x = (ay ^ by) < (ax ^ bx) && ((ay ^ by) & (ax ^ bx)) < ((ax ^ bx) & ~(ay ^ by));
       return by_x ? ax < bx : ay < by;
     });
@@ -118,7 +118,7 @@ class BlocksToTree {
  private:
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 
-  /// Returns the node of these blocks, all of which are within the square whose first block is (x, y).
+  /// Returns the node of these blocks. All blocks are within the square whose first block is (x, y).
   std::uint32_t make(int level, std::int64_t x, std::int64_t y, std::span<const LifeBlock> blocks) {
     if (blocks.empty()) return 0;
     if (level == leaf_level) {
@@ -157,7 +157,7 @@ class GridToTree {
 
   LifeTree make() {
     if (cells_.height == 0 || cells_.width == 0) return builder_.finish(0);
-    int level = leaf_level + 1;  // a root has quarters
+    int level = leaf_level + 1;  // the root must have quarters
     const auto half = [&] { return Int128{1} << (level - 1); };
     while (left_ < -half() || top_ < -half() || left_ + cells_.width > half() || top_ + cells_.height > half()) ++level;
     return builder_.finish(make(level, -half(), -half()));
@@ -175,7 +175,7 @@ class GridToTree {
                                  make(level - 1, x + half, y + half)});
   }
 
-  /// Returns 8 x 8 cells of the grid from (x, y), which may be before the grid's first cell.
+  /// Returns 8 x 8 cells of the grid, beginning at (x, y). This place may be before the grid's first cell.
   std::uint64_t cells_at(std::int64_t x, std::int64_t y) const {
     std::uint64_t cells = 0;
     for (std::int64_t row = std::max<std::int64_t>(-y, 0); row < std::min<std::int64_t>(8, cells_.height - y); ++row) {
@@ -242,7 +242,7 @@ class Movement {
       : tree_(tree), across_(-Int128{across}), down_(-Int128{down}), look_(stop, stopped) {
     const auto farther = static_cast<std::uint64_t>(std::max(std::abs(across), std::abs(down)));
     level_ = std::max(tree_.nodes[tree_.root].level, static_cast<std::int32_t>(std::bit_width(farther)) + 1) + 1;
-    // The root of the moved tree, which has this level, is a window onto the given root surrounded by empty space.
+    // The level of the root of the moved tree. This root is a window onto the given root and the empty space around it.
     while (tree_.nodes[tree_.root].level <= level_) expand(tree_);
     windows_.resize(static_cast<std::size_t>(level_) + 1);
   }
@@ -258,7 +258,7 @@ class Movement {
   }
 
  private:
-  /// Returns the four inner quarters around the centre, if all outer ones are empty.
+  /// Returns the four inner quarters, which surround the centre, if all outer ones are empty.
   std::optional<std::array<std::uint32_t, 4>> inner_quarters(const std::array<std::uint32_t, 4>& whole) const {
     std::array<std::uint32_t, 4> inner{};
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
@@ -270,14 +270,14 @@ class Movement {
     return inner;
   }
 
-  /// Returns bit `level` of a window's distance from the first of its four squares. The outermost window starts half
-  /// its side further than the distance moved.
+  /// Returns bit `level` of the distance between a window and the first of its four squares. The distance of the
+  /// outermost window is the distance moved plus half of its side.
   bool is_far(Int128 distance, std::int32_t level) const {
     if (level == level_ - 1) return distance >= 0;
     return (distance >> std::min(level, 126) & 1) != 0;
   }
 
-  /// Returns the window of this level onto four squares of the same level, nw, ne, sw, se.
+  /// Returns the window of this level onto four squares of the same level, in the order nw, ne, sw, se.
   std::uint32_t window(std::int32_t level, std::array<std::uint32_t, 4> squares) {
     if (level < level_ && across_ == 0) squares[1] = squares[3] = 0;
     if (level < level_ && down_ == 0) squares[2] = squares[3] = 0;
@@ -391,7 +391,7 @@ LifeTree::Node tight_root(const LifeTree& tree) {
 
 std::optional<LifeBox> bounding_box(const LifeTree& tree, std::int64_t left, std::int64_t top) {
   if (tree.root == 0) return LifeBox{};
-  // Parts precede the node that contains them.
+  // Nodes follow their parts, so one pass suffices.
   std::vector<Extent> extents(tree.root + std::size_t{1});
   for (std::size_t index = 1; index <= tree.root; ++index) {
     const Node& node = tree.nodes[index];
@@ -444,7 +444,7 @@ void for_all_live_blocks(const LifeTree& tree, const Use& use) {
     for_live_blocks(tree, root.quarters[quarter], quarter % 2 == 1 ? 0 : -half, quarter / 2 == 1 ? 0 : -half, use);
 }
 
-/// Returns the tree, or a larger one around it if its root is a leaf.
+/// Returns the tree or, if its root is a leaf, a larger tree around it.
 const LifeTree& with_quarters(const LifeTree& given, LifeTree& larger) {
   if (given.nodes[given.root].level != leaf_level) return given;
   larger = given;

@@ -15,7 +15,7 @@
 
 namespace gradus::life_detail {
 
-/// The maximum level of a tree, whose coordinates are below 2^(this - 1).
+/// The maximum level of a tree. The magnitudes of its coordinates are below 2^(this - 1).
 inline constexpr int most_tree_levels = 140;
 
 /// Builds trees in which equal parts share a node.
@@ -26,7 +26,7 @@ class LifeTreeBuilder {
   std::uint32_t leaf(std::uint64_t cells);
   /// Returns the node of these quarters of the same tree, or 0 if all four are empty.
   std::uint32_t node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
-  /// Like node(), for quarters that have no node yet.
+  /// Like node(), but for quarters for which no node exists yet.
   std::uint32_t new_node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
   std::size_t size() const { return tree_.nodes.size(); }
   const std::array<std::uint32_t, 4>& quarters_of(std::uint32_t index) const { return tree_.nodes[index].quarters; }
@@ -39,28 +39,28 @@ class LifeTreeBuilder {
   void grow();
 
   LifeTree tree_;
-  std::vector<std::uint32_t> slots_;  ///< node indices by hash; 0: free
+  std::vector<std::uint32_t> slots_;  ///< hash table of node indices; 0: free slot
   std::size_t taken_ = 0;
 };
 
-/// 8 x 8 cells of the plane, from (8 x, 8 y): bit 8 * row + column.
+/// 8 x 8 cells of the plane, beginning at (8 x, 8 y). Cell (row, column) is bit 8 * row + column.
 struct LifeBlock {
   std::int64_t x = 0;
   std::int64_t y = 0;
   std::uint64_t cells = 0;
 };
 
-/// Returns the tree of cells anywhere in the plane. Blocks may come in any order and more than once per place. |x| and
-/// |y| must not exceed 2^60.
+/// Returns the tree of cells anywhere in the plane. Blocks may be in any order, and the same place may occur several
+/// times. |x| and |y| must not exceed 2^60.
 LifeTree life_tree(std::vector<LifeBlock> blocks, const std::stop_token& stop = {});
 /// Returns the tree of a grid whose first cell is at (left, top), both between -2^62 and 2^62.
 LifeTree life_tree(const LifeGridView& cells, std::int64_t left, std::int64_t top, const std::stop_token& stop = {});
 
-/// Puts the root at the centre of a new root one level higher.
+/// Makes the root the centre of a new root, one level higher.
 void expand(LifeTree& tree);
 
-/// Returns the root of the smallest tree with the same cells and centre. The root may be new; its quarters are nodes of
-/// the tree.
+/// Returns the root of the smallest tree with the same cells and centre. The root may be a new node. Its quarters are
+/// nodes of the tree.
 LifeTree::Node tight_root(const LifeTree& tree);
 
 /// Moves the cells `across` columns to the right and `down` rows down.
@@ -78,15 +78,15 @@ constexpr LifeBox world_box(std::int64_t width, std::int64_t height) {
   return {-(width / 2), -(height / 2), width, height};
 }
 
-/// Returns the smallest box around the live cells of a tree centred at (left, top), or a 0 x 0 box at (0, 0) if no cell
-/// is alive. Returns nothing if a coordinate is outside [-2^62, 2^62) or the box has a side of 2^63.
+/// Returns the smallest box around the live cells of a tree centred at (left, top). If no cell is alive, returns a 0 x
+/// 0 box at (0, 0). If a coordinate is outside [-2^62, 2^62) or the box has a side of 2^63, returns nothing.
 std::optional<LifeBox> bounding_box(const LifeTree& tree, std::int64_t left = 0, std::int64_t top = 0);
 
-/// Counts the live cells; returns nothing for 2^128 or more.
+/// Counts the live cells. Returns nothing if there are 2^128 or more.
 std::optional<LifePopulation> population_of(const LifeTree& tree);
 
-/// Returns the live blocks of a tree with 62-bit coordinates, row by row from the top, from left to right within a row.
-/// Returns nothing if there are more than `most`.
+/// Returns the live blocks of a tree with 62-bit coordinates, row by row from the top, and from left to right within a
+/// row. Returns nothing if there are more than `most`.
 std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& tree, std::size_t most,
                                                 const std::stop_token& stop = {});
 

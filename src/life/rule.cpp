@@ -16,7 +16,7 @@ namespace {
 
 char small(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
-/// Strips a name to its letters: "Day & Night" and "day-and-night" become "dayandnight".
+/// Reduces a name to lower-case letters: "Day & Night" and "day-and-night" become "dayandnight".
 std::string bare_name(std::string_view text) {
   std::string name;
   for (const char letter : text) {
@@ -65,7 +65,7 @@ bool is_table(std::string_view rule) {
 
 struct Family {
   std::string_view what;
-  bool (*holds)(std::string_view rule);  ///< for a rule in lower case that is not B/S
+  bool (*holds)(std::string_view rule);  ///< for a rule that is in lower case and not in B/S form
 };
 constexpr Family families[] = {
     {"neighbourhoods that reach further than one cell (Larger than Life)",
@@ -169,7 +169,7 @@ LifeRule life_rule(std::string_view text) {
                      std::string(example));
   if (first.letter == '\0' && second.letter == '\0' && !has_separator)
     refuse(text, "there is one list only; " + std::string(example));
-  // Without letters, survival comes first. A missing list is empty, as in B234.
+  // Without letters, the list of survival comes first. A missing list is empty, as in B234.
   return first.letter == 'b' || second.letter == 's' ? LifeRule{first.bits, second.bits}
                                                      : LifeRule{second.bits, first.bits};
 }

@@ -1,4 +1,4 @@
-// Computes single generations to hash them and to find the first repetition.
+// Computes generations one by one, to hash them and to find the first repetition.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Steps {
 
  private:
   void note_hash();
-  /// Recomputes an earlier generation and returns true if the pattern equals it cell by cell.
+  /// Recomputes an earlier generation and compares the pattern with it, cell by cell. Returns true if they are equal.
   bool is_generation(std::int64_t generation);
 
   const Job& job_;

@@ -13,8 +13,8 @@
 
 namespace gradus::life_detail {
 
-/// A grid of cells with a border of one cell, which represents the cells beyond: dead ones, or the cells of the
-/// opposite side.
+/// A grid of cells with a border of one cell. The border holds the cells beyond the grid: dead cells or, on a torus,
+/// the cells of the opposite side.
 template <class Cell>
 class Numbers {
  public:
@@ -29,8 +29,7 @@ class Numbers {
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// On a torus, copy the cells of the opposite side: to both ends of row y, or to the rows beyond the first and last
-  /// row.
+  /// Copies cells of the opposite side of a torus: to both ends of row y, or to the rows beyond the first and last row.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];
@@ -47,12 +46,12 @@ class Numbers {
   Buffer<Cell> cells_;
 };
 
-/// Returns the number of rows to process between two polls of the stop request.
+/// Returns the number of rows to process between two polls for a stop request.
 inline std::int64_t stretch_of_rows(const Problem& problem, int threads) {
   return core::chunk_length(problem.cells.height, problem.cells.width * 4, threads);
 }
 
-/// Returns the number of threads such that each gets at least `rows` rows.
+/// Returns a number of threads for which each thread gets at least `rows` rows.
 inline int threads_for_rows(const Problem& problem, const Execution& execution, std::int64_t rows) {
   return static_cast<int>(std::clamp<std::int64_t>(problem.cells.height / rows, 1, cpu::thread_count(execution)));
 }
@@ -79,7 +78,8 @@ void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem)
   }
 }
 
-/// Returns the number of generations, some milliseconds of packed cells, that a thread team computes before it ends.
+/// Returns the number of generations of packed cells that a thread team computes before it ends. They take some
+/// milliseconds.
 inline std::int64_t generations_of_a_team(const Problem& problem) {
   const double area = static_cast<double>(problem.cells.height) * static_cast<double>(problem.cells.width);
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);

@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 namespace {
 
 constexpr std::int32_t leaf_level = 3;
-constexpr std::int32_t greatest_level = most_tree_levels - 20;  // leaves room for growth during a run
+constexpr std::int32_t greatest_level = most_tree_levels - 20;  // the rest is room for growth during a run
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void check_tree(const LifeTree& tree) {
 Box box_of(const PlacedTree& placed) {
   const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
   constexpr std::int64_t far = std::int64_t{1}
-                               << 29;  // no memory holds a grid of this side, but its size in bytes does not overflow
+                               << 29;  // no memory holds a grid with this side, but its size in bytes does not overflow
   if (!box) return {-far, far, -far, far};
   return {box->top, box->top + box->height, box->left, box->left + box->width};
 }

@@ -15,7 +15,7 @@ struct GridOfTree {
   std::int64_t top = 0;
 };
 
-/// A checked tree with its centre at (left, top).
+/// A checked tree. Its centre is at (left, top).
 struct PlacedTree {
   const LifeTree& tree;
   std::int64_t left = 0;
@@ -26,10 +26,11 @@ struct PlacedTree {
 /// levels, or a missing root.
 void check_tree(const LifeTree& tree);
 
-/// Returns the bounding box of the live cells for estimates; 2^30 cells on a side if they are more than 2^62 apart.
+/// Returns the bounding box of the live cells, for estimates. If they are more than 2^62 apart, returns a box with 2^30
+/// cells on a side.
 Box box_of(const PlacedTree& placed);
 
-/// Throws Error, ending with `way_out`, if no memory can hold the smallest grid with all live cells.
+/// If no memory can hold the smallest grid with all live cells, throws Error with a message that ends with `way_out`.
 void check_rectangle(const PlacedTree& placed, std::string_view way_out, const Execution& execution);
 
 /// Returns the smallest grid with all live cells. Throws the errors of check_rectangle(), and InterruptedError after a

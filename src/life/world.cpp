@@ -18,9 +18,9 @@ constexpr std::int64_t word_start(std::int64_t column) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(column) & ~std::uint64_t{63});
 }
 
-// The number of remaining generations from which a plane is split into islands.
+// A plane is split into islands if at least this many generations remain.
 constexpr std::int64_t worth_islands = 64;
-// The minimum cell updates of an island for a thread team.
+// Minimum number of cell updates for which an island gets a thread team.
 constexpr double worth_a_team = 4e6;
 constexpr std::string_view of_growth = "the plane's live cells take more and more room; ask for fewer generations";
 
@@ -36,7 +36,8 @@ constexpr std::uint16_t reversed(std::uint16_t list) {
 }  // namespace
 
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after) {
-  // With a live background, n dead neighbours are 8 - n live ones, and a stored cell is a dead one.
+  // With a live background, stored cells are dead. A cell with n dead neighbours has 8 - n live ones, so the lists are
+  // reversed and exchanged.
   if (alive_before) rule = {reversed(rule.survival), reversed(rule.birth)};
   if (alive_after)
     rule = {static_cast<std::uint16_t>(~rule.birth & all_counts),
@@ -80,7 +81,7 @@ LifeRule World::rule_at(std::int64_t generation) const {
 
 void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
                 const Execution& execution) {
-  if (from.height == 0 || from.width == 0) return;  // no cells to compute
+  if (from.height == 0 || from.width == 0) return;  // there are no cells to compute
   const Problem problem{.cells = from,
                         .result = to,
                         .even = rule_at(generation_),
@@ -111,7 +112,7 @@ void World::advance(std::int64_t generations, const StopCondition& should_stop) 
   while (generation_ < end) {
     if (should_stop && should_stop()) return;
     const std::int64_t rest = end - generation_;
-    // The rule of the first generation differs from the rule of the later ones.
+    // The first generation may need another rule than the generations after it.
     const bool is_alone = lights_up && generation_ == 0;
     if (!is_alone && (islands_ || rest > worth_islands)) {
       step_islands(rest);

@@ -1,5 +1,5 @@
-// A grid or a plane that a variant advances, as the driver sees it. A plane is represented by bounded grids whose
-// border is too far from the live cells for them to reach it.
+// A grid or a plane that a variant advances, as the driver sees it. A plane is represented by bounded grids, whose
+// border is so far away that no live cell can reach it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace gradus::life_detail {
 
-/// Converts a rule to cells that are stored relative to their background. `alive_before` and `alive_after` are the
-/// states of the background.
+/// Converts a rule to cells that are stored relative to their background. `alive_before` and `alive_after` state if the
+/// background is alive before and after the generation.
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after);
 
 /// The start of a job and the settings for its run.
@@ -25,24 +25,24 @@ struct Job {
   const Variant* variant = nullptr;
   const Execution* execution = nullptr;
   std::vector<Phase>* phases = nullptr;
-  int threads = 1;  ///< that count cells
+  int threads = 1;  ///< number of threads that count cells
 
   bool is_plane() const { return options.boundary == LifeBoundary::plane; }
 };
 
 class World {
  public:
-  /// Starts at generation 0. A bounded grid uses `memory`, which has its size, or allocates memory if `memory` is
-  /// empty. The cells are not copied yet: the first generations are computed from the job's cells.
+  /// Starts at generation 0. A bounded grid uses `memory`, which must have its size. If `memory` is empty, the grid
+  /// allocates memory. The cells are not copied yet: the first generations are computed from the job's cells.
   World(const Job& job, const LifeGridSpan& memory);
 
   void advance(std::int64_t generations) { advance(generations, {}); }
 
-  /// Called between steps of a plane. If it returns true, the advance ends early; then only tree() and another
-  /// advance() may follow.
+  /// Called between two steps of a plane. If it returns true, the advance ends early. After that, only tree() and
+  /// another advance() may be called.
   using StopCondition = std::function<bool()>;
   void advance(std::int64_t generations, const StopCondition& should_stop);
-  /// Returns a plane as a tree centred at (0, 0).
+  /// Returns the cells of a plane as a tree centred at (0, 0).
   LifeTree tree() const;
   /// Returns true for a plane whose bounding box is large and nearly empty.
   bool is_sparse() const { return islands_ && islands_->is_sparse(); }
@@ -54,15 +54,15 @@ class World {
   /// Returns true if both worlds hold the same pattern in the same place. May trim the grid of a plane.
   bool same_as(World& other);
 
-  /// Returns the smallest box with all live cells of a plane, or the whole grid. Empty if the grid is in the caller's
-  /// memory.
+  /// Returns the cells of a plane in the smallest box, or the whole bounded grid. Returns an empty grid if the cells
+  /// are in the caller's memory.
   LifeGrid take_cells();
   std::int64_t left() const { return left_; }
   std::int64_t top() const { return top_; }
 
  private:
   void load();
-  /// Runs the variant, starting at the world's generation.
+  /// Runs the variant from the world's current generation on.
   void run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
            const Execution& execution);
   void step_islands(std::int64_t most);
@@ -75,11 +75,11 @@ class World {
   const Job* job_;
   LifeGridSpan memory_;
   LifeGrid own_;
-  std::optional<Islands> islands_;  ///< cells of a plane, instead of `own_`
+  std::optional<Islands> islands_;  ///< if set, holds the cells of a plane instead of `own_`
   bool loaded_ = false;
   std::int64_t left_;  ///< a multiple of 64 once a plane is loaded
   std::int64_t top_;
-  std::int64_t slack_ = 0;  ///< generations before live cells can reach the border of a plane's grid
+  std::int64_t slack_ = 0;  ///< number of generations after which live cells may reach the border of a plane's grid
   std::int64_t generation_ = 0;
   bool background_ = false;
   core::Clock::time_point last_report_;

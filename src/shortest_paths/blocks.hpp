@@ -12,7 +12,7 @@ namespace gradus::shortest_paths_detail {
 
 using cpu::Range;
 
-/// The default side of tiles: the best one of the published experiment.
+/// The default side of tiles, which was the fastest in the published experiment.
 inline constexpr std::int64_t usual_tile = 64;
 
 template <class T>
@@ -24,7 +24,8 @@ inline Range tile_range(std::int64_t index, std::int64_t tile, std::int64_t n) {
   return {index * tile, std::min((index + 1) * tile, n)};
 }
 
-/// A range divided at a multiple of the tile. The second half is the smaller one, and is empty if there is one tile.
+/// A range divided at a multiple of the tile's side. The second half is not longer than the first. It is empty if the
+/// range has a single tile.
 struct Halves {
   Range first;
   Range second;
@@ -35,9 +36,10 @@ inline Halves halves(Range range, std::int64_t tile) {
   return {{range.begin, middle}, {middle, range.end}};
 }
 
-/// Runs the textbook's loops on the block of routes from `rows` to `columns` through `via`. Blocks may coincide; the
-/// result is then correct because `via` is the outermost loop. Returns early after a stop request, which the caller
-/// must handle. Blocks of the usual size do not poll it.
+/// Runs the textbook's loops on the block of routes from `rows` to `columns` through `via`. The blocks that the loops
+/// read may overlap the block that they write: `via` is the outermost loop, so the result is still correct. After a
+/// stop request, returns early, and the caller must handle the request. Blocks of the usual size do not poll for stop
+/// requests.
 template <class C>
 void relax_block(MatrixView<C> distances, Range rows, Range via, Range columns, const std::stop_token& stop) {
   constexpr std::int64_t small_area = std::int64_t{256} * 256;
@@ -48,7 +50,7 @@ void relax_block(MatrixView<C> distances, Range rows, Range via, Range columns, 
       if (large && stop.stop_requested()) return;
       const C to_stop = distances(from, between);
       C* const row = distances.row(from);
-#pragma GCC ivdep  // the two rows are the same one or have nothing in common
+#pragma GCC ivdep  // the two rows are identical or disjoint
       for (std::int64_t to = columns.begin; to < columns.end; ++to) {
         const C by_way = to_stop + onward[to];
         row[to] = by_way < row[to] ? by_way : row[to];

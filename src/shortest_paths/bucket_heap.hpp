@@ -1,10 +1,11 @@
 // Priority queue of the vertices that a search has reached but not settled.
 //
-// Dijkstra's algorithm removes lengths in ascending order, and no length exceeds the last one by more than the heaviest
-// edge. Lengths are therefore stored in a ring of buckets of equal width. Only the nearest bucket must be ordered: its
-// vertices form a small heap that stays in the L1 cache. Inserting a vertex into any other bucket takes constant time.
-// If weights are integers of at most about the number of buckets, a bucket holds a single length and needs no order. If
-// one edge outweighs all others, everything is in one heap, as without buckets.
+// Dijkstra's algorithm removes lengths in ascending order. No length in the queue exceeds the length removed last by
+// more than the heaviest edge. Lengths are therefore stored in a ring of buckets of equal width. Only the nearest
+// bucket must be ordered: its vertices form a small heap that stays in the L1 cache. Inserting a vertex into any other
+// bucket takes constant time. If weights are integers and at most about as large as the number of buckets, a bucket
+// holds a single length and needs no order. If one edge outweighs all others, all entries are in one heap, as in a
+// queue without buckets.
 //
 // A vertex whose length improves is inserted again. Its old entry is stale and is skipped later. The queue keeps at
 // most twice as many entries as there are vertices.
@@ -55,7 +56,7 @@ class BucketHeap {
     current_ = 0;
   }
 
-  /// Inserts an entry. `lengths[v]` is the key of the current entry of v.
+  /// Inserts an entry. lengths[v] is the key of the valid entry of vertex v.
   void push(Key key, std::int32_t vertex, const Key* lengths) {
     const std::uint64_t bucket = bucket_of(key);
     if (one_length()) put(key, vertex, bucket, lengths);
@@ -63,7 +64,7 @@ class BucketHeap {
     else put(key, vertex, std::min(bucket, current_ + buckets - 1), lengths);
   }
 
-  /// Removes the current entry with the smallest key. Returns false if there is none.
+  /// Removes the valid entry with the smallest key. Returns false if there is none.
   bool pop(Entry& least, const Key* lengths) {
     if (one_length()) return pop_from_bucket(least, lengths);
     for (;;) {
@@ -83,10 +84,10 @@ class BucketHeap {
   struct Waiting {
     Key key;
     std::int32_t vertex;
-    std::int32_t next;  ///< the next entry in the bucket or in the free list
+    std::int32_t next;  ///< index of the next entry, in the bucket or in the free list
   };
 
-  /// Returns true if each bucket holds a single length. Then no entry is stored in an earlier bucket.
+  /// Returns true if each bucket holds a single length. In this case, no entry is ever stored in an earlier bucket.
   bool one_length() const { return !is_floating && shift_ == 0; }
 
   std::uint64_t bucket_of(Key key) const {
@@ -143,7 +144,7 @@ class BucketHeap {
     return true;
   }
 
-  /// Makes a heap of the next bucket with an entry.
+  /// Turns the next bucket that has an entry into a heap.
   bool next_bucket(const Key* lengths) {
     while (heap_size_ == 0) {
       if (!advance()) return false;
@@ -153,7 +154,7 @@ class BucketHeap {
       heads_[in_ring] = none;
       while (head != none) {
         const Waiting waiting = take(head);
-        // The entry may be early, because lengths beyond the ring wait in the last bucket.
+        // An entry of the last bucket may belong to a later turn, because all lengths beyond the ring wait there.
         if (lengths[waiting.vertex] == waiting.key) push(waiting.key, waiting.vertex, lengths);
       }
     }

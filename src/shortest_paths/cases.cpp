@@ -13,7 +13,8 @@ namespace {
 
 using Random = core::Philox;
 
-/// Makes each ordered pair of vertices an edge with probability `density` and an integer weight in [low, high].
+/// Draws a random graph: each ordered pair of vertices is an edge with probability `density`, and weights are integers
+/// in [low, high].
 CaseData random_graph(std::int64_t vertices, double density, std::int64_t low, std::int64_t high, std::uint64_t seed) {
   CaseData data;
   data.vertices = vertices;
@@ -29,7 +30,7 @@ CaseData random_graph(std::int64_t vertices, double density, std::int64_t low, s
   return data;
 }
 
-/// Changes the weights to w(u, v) + h(u) - h(v): about half become negative, but no cycle does.
+/// Changes each weight to w(u, v) + h(u) - h(v). About half of the weights become negative, but no cycle does.
 CaseData with_potentials(CaseData data, std::int64_t highest, std::uint64_t seed) {
   const Random random(seed, 12);
   const auto potential = [&](std::int64_t vertex) {
@@ -46,7 +47,8 @@ CaseData both_ways(CaseData data) {
   return data;
 }
 
-/// Makes a path through all vertices, numbered so that each tile of a matrix meets it out of order.
+/// Returns a path through all vertices. Their numbers are chosen so that the path visits the tiles of a matrix out of
+/// order.
 CaseData path(std::int64_t vertices, long double weight, bool closed = false) {
   CaseData data;
   data.vertices = vertices;
@@ -203,7 +205,7 @@ std::string number(T value) {
   else return core::number_text(static_cast<double>(value));
 }
 
-/// Returns the floating-point error bound, including the error of the oracle's wider type.
+/// Returns the floating-point error bound of the contract, plus the error of the oracle's wider type.
 template <class T>
 long double gamma(std::int64_t n) {
   const long double rounding = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
@@ -212,7 +214,8 @@ long double gamma(std::int64_t n) {
   return slack * steps / (1 - steps);
 }
 
-/// The route given by the predecessors, followed backwards from its end: its length and absolute length.
+/// A route given by the predecessors, which are followed backwards from the route's end: its length, and the sum of its
+/// absolute weights.
 template <class T>
 struct Walk {
   bool arrives = false;
@@ -235,7 +238,7 @@ template <class T>
 std::string compare_floating(const Graph<T>& graph, const ShortestPathsResult<T>& result, const Truth<T>& truth) {
   const std::int64_t n = graph.n();
   const long double bound = gamma<T>(n);
-  long double all = 0;  // bounds any route that repeats no vertex
+  long double all = 0;  // upper bound for routes that visit no vertex twice
   bool negative = false;
   for (std::int64_t u = 0; u < n; ++u) {
     long double greatest = 0;

@@ -17,16 +17,17 @@ namespace gradus::shortest_paths_detail {
 struct CaseEdge {
   std::int64_t from;
   std::int64_t to;
-  long double weight;  ///< an integer
+  long double weight;  ///< must be an integer
 };
 
 struct CaseData {
   std::int64_t vertices = 0;
   std::vector<CaseEdge> edges;
-  double unit = 1;                ///< factor of all weights in floating-point
-  long double greatest_part = 0;  ///< if not 0, weights are fractions of the type's greatest value times this
+  double unit = 1;  ///< multiplies all weights of floating-point types
+  /// If not 0, weights are scaled to fractions of this share of the type's greatest value.
+  long double greatest_part = 0;
   std::optional<double> no_edge;
-  std::int64_t padding = 0;  ///< elements between the rows
+  std::int64_t padding = 0;  ///< unused elements between two rows
   std::int64_t tile = 0;
 };
 
@@ -37,11 +38,13 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Judges distances and, if present, predecessors by the contract of T. Returns "" or a description of the error.
+/// Checks the distances and, if present, the predecessors against the contract of T. Returns "" if they are correct,
+/// otherwise a description of the error.
 template <class T>
 std::string compare(const Graph<T>& graph, const ShortestPathsResult<T>& result, const Truth<T>& truth);
 
-/// A case in type T with the oracle's answer, which is computed once, on first use, for all variants and thread counts.
+/// A case in type T and the oracle's answer. The answer is computed once, on first use, for all variants and numbers of
+/// threads.
 template <class T>
 class PreparedCase {
  public:
@@ -52,24 +55,25 @@ class PreparedCase {
   const ShortestPathsOptions& options() const { return options_; }
   const Truth<T>& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares. Returns "" if the result is correct.
+  /// Runs `variant` on the case and compares the result with the oracle's. Returns "" if it is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> elements_;  ///< rows may be padded
+  Buffer<T> elements_;  ///< its rows may be padded
   ShortestPathsOptions options_;
   Graph<T> graph_;
   Shape shape_;
   mutable std::optional<Truth<T>> truth_;
 };
 
-/// The types that loops over table and cases need from this problem.
+/// The types and functions with which generic tests loop over this problem's variants and cases.
 struct Trial : Room {
   using Variant = shortest_paths_detail::Variant;
   using Case = shortest_paths_detail::Case;
   template <class T>
   using PreparedCase = shortest_paths_detail::PreparedCase<T>;
-  /// Floating-point results are not unique, so their properties are checked instead.
+  /// Returns the contract of a variant in type T. Floating-point results are not unique, so tests check their
+  /// properties instead of comparing bits.
   template <class T>
   static core::Contract contract_in(const Variant& variant) {
     if (std::numeric_limits<T>::has_infinity) return {.kind = core::Contract::invariants};

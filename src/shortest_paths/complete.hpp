@@ -9,21 +9,21 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Copies the requested rows from the variant's matrix to the caller's, which may be the same.
+/// Copies the requested rows from the variant's matrix to the caller's. Both may be the same matrix.
 template <class T, class C>
 void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, MatrixView<T> distances) {
   const std::int64_t n = request.n();
   const std::int64_t rows = request.rows();
   const std::stop_token& stop = request.execution.stop;
   if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, C>) {
-    // In place nothing needs converting: infinity stands for "no route" in both matrices, no sum overflows
-    // (Width::own), and no distance is -0 because no edge is.
+    // If both are the same matrix, no element needs a conversion: infinity stands for "no route" in both forms, no sum
+    // overflows (Width::own), and no distance is -0 because no edge is.
     if (solved.data() == distances.data()) {
       for (std::int64_t v = 0; v < n; ++v) distances(v, v) = 0;
       return;
     }
   }
-  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // the first column of each row
+  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // first column of each row in a chunk
   const std::int64_t stretch = core::chunk_length(rows, n, request.threads);
   const auto write_row = [&](std::int64_t row) {
     const std::int64_t source = request.source_of(row);
@@ -45,7 +45,7 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
       throw_too_great<T>(request.source_of(row), column, solved(request.source_of(row), column));
 }
 
-/// Returns true if rounding made a cycle negative.
+/// Returns true if rounding has made the length of a cycle negative.
 template <class C>
 bool diagonal_is_negative(MatrixView<const C> distances) {
   for (std::int64_t v = 0; v < distances.rows(); ++v)
@@ -53,7 +53,7 @@ bool diagonal_is_negative(MatrixView<const C> distances) {
   return false;
 }
 
-/// Finds what is still missing after a variant has found the distances.
+/// Computes the results that a variant has left to the driver after it has found the distances.
 template <class T, class C>
 void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts<T>& facts, MatrixView<C> solved,
               C greatest, bool have_predecessors, MatrixView<T> distances, MatrixView<std::int32_t> predecessors,

@@ -30,7 +30,7 @@ std::string length_text(C number) {
   else return text(static_cast<Int128>(number));
 }
 
-/// Throws VertexError with both ends for a distance that T does not hold.
+/// Throws VertexError, with both ends of the route, for a distance that exceeds T.
 template <class T, class C>
 [[noreturn]] void throw_too_great(std::int64_t from, std::int64_t to, C distance) {
   std::string is = " is ";
@@ -49,9 +49,9 @@ template <class T, class C>
                     {.code = error_code::overflow, .remedy = remedy});
 }
 
-/// Converts a row of lengths to distances. Writes no_route() if route_to(v) is false; in floating-point, an infinite
-/// length also means no route. Returns the first vertex whose distance T does not hold, or -1. `target`: the only
-/// vertex to convert, or -1 for all.
+/// Converts a row of lengths to distances. Writes no_route() for vertices v without a route, for which route_to(v) is
+/// false. In floating-point, an infinite length also means that there is no route. Returns the first vertex whose
+/// distance exceeds T, or -1. `target` is the only vertex to convert, or -1 for all.
 template <class T, class LengthTo, class RouteTo>
 std::int64_t finish_row(std::int64_t n, std::int64_t target, T* row, const LengthTo& length_to,
                         const RouteTo& route_to) {

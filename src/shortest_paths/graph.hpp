@@ -20,7 +20,7 @@ struct Graph {
   using Weight = T;
 
   MatrixView<const T> weights;
-  T no_edge = no_route<T>();  ///< means "no edge", in addition to no_route()
+  T no_edge = no_route<T>();  ///< weight that means "no edge", in addition to no_route()
 
   std::int64_t n() const { return weights.rows(); }
   bool is_edge(T weight) const { return weight != no_edge && weight != no_route<T>(); }
@@ -42,12 +42,13 @@ struct Graph {
 };
 
 struct Facts {
-  std::int64_t edges = 0;  ///< between different vertices
+  std::int64_t edges = 0;  ///< number of edges between different vertices
   bool negative = false;   ///< some edge is negative, including edges from a vertex to itself
   bool positive = true;    ///< all edges between different vertices are positive
 };
 
-/// The type in which a job computes: the weights' type, the next wider element type, or a wider type than all.
+/// The type in which a job computes: the weights' type, the next wider element type, or a type wider than all element
+/// types.
 enum class Width : std::uint8_t { own, next, wide };
 
 template <class T>
@@ -58,7 +59,8 @@ struct RowEdgeFacts : Facts {
 
 template <class T>
 struct GraphFacts : Facts {
-  /// Bounds the magnitude of routes without cycles: the sum of each vertex's greatest outgoing magnitude.
+  /// Returns an upper bound of the magnitude of routes without cycles: the sum, over all vertices, of the greatest
+  /// magnitude of an outgoing edge.
   Wider<T> greatest = 0;
 
   void add(const RowEdgeFacts<T>& row) {
@@ -68,11 +70,11 @@ struct GraphFacts : Facts {
     greatest += row.greatest;
   }
 
-  /// Returns the narrowest type in which sums of two elements do not wrap and lengths differ from "no route".
+  /// Returns the narrowest type in which no sum of two elements wraps and every length differs from "no route".
   Width width() const {
     constexpr auto most = static_cast<Wider<T>>(std::numeric_limits<T>::max());
     if constexpr (std::is_floating_point_v<T>) {
-      if (greatest <= most / 4) return Width::own;  // rounding can at most double it
+      if (greatest <= most / 4) return Width::own;  // a factor of 2 for rounding
     } else {
       if (greatest < unreachable<T>() / 3) return Width::own;
     }
@@ -97,7 +99,8 @@ GraphFacts<T> examine(const Graph<T>& graph, int threads, const std::stop_token&
 template <class T>
 [[noreturn]] void throw_impossible(T weight, std::int64_t row, std::int64_t column);
 
-/// Writes the graph into a variant's matrix (Problem::distances), which may be the weights themselves. C: T or wider.
+/// Writes the graph into a variant's matrix (Problem::distances). The matrix may be the memory of the weights. C is T
+/// or a wider type.
 template <class T, class C>
 void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop);
 

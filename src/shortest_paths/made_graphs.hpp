@@ -1,4 +1,5 @@
-// Generated graphs. Each edge is a function of the seed and of its position, independent of threads and machine.
+// Generated graphs. Each edge is a function of the seed and of its position, so graphs do not depend on threads or
+// machine.
 #pragma once
 
 #include <bit>
@@ -9,7 +10,7 @@
 namespace gradus::shortest_paths_detail {
 
 struct MadeEdge {
-  std::int64_t from = 0;  ///< counted from 0
+  std::int64_t from = 0;  ///< both counted from 0
   std::int64_t to = 0;
   std::int64_t weight = 0;
 };
@@ -24,7 +25,7 @@ struct WeightRange {
   }
 };
 
-/// A grid of crossings with roads to all neighbours, equally long in both directions.
+/// A grid of crossings with roads to all neighbours. Each road has the same length in both directions.
 struct RoadGrid {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -57,8 +58,8 @@ struct RandomEdges {
   std::int64_t vertices = 0;
   std::int64_t edges = 0;  ///< at most most_edges()
   WeightRange weights = {};
-  /// Each vertex has a height up to the greatest weight, and weights include the climb. Some weights are then negative,
-  /// no cycle is, and the shortest routes are the same as without climbs.
+  /// If true, each vertex has a height up to the greatest weight, and the weight of an edge includes the climb. Some
+  /// weights are then negative, but no cycle is, and the shortest routes are the same as without climbs.
   bool climbs = false;
   std::uint64_t seed = 0;
 
@@ -81,8 +82,8 @@ struct RandomEdges {
   }
 
  private:
-  /// Returns element `index` of a permutation of all pairs: a Feistel network over a power of four of numbers, repeated
-  /// until the result is a valid pair (cycle walking), which preserves the permutation.
+  /// Returns element `index` of a permutation of all pairs. The permutation is a Feistel network on the numbers below a
+  /// power of four, repeated until the result is a valid pair (cycle walking), which keeps it a permutation.
   std::uint64_t pair_of(std::uint64_t index) const {
     constexpr std::uint64_t stream = 23;
     constexpr std::uint64_t rounds = 4;

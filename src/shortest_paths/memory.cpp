@@ -30,7 +30,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
   if (!is_matrix) bytes.add_matrix(n, n, element);
   if (chosen_rows && shape.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
   if (variant.device_input) {
-    // Memory for trees, levels or selected rows that the CPU computes: see gpu/run_on_gpu.hpp.
+    // Memory in which the CPU grows trees, computes levels or selects rows: see gpu/run_on_gpu.hpp.
     if (chosen_rows || (shape.predecessors ? shape.floating || !sizes.positive : shape.floating && shape.negative)) {
       bytes.add_matrix(n, n, static_cast<std::size_t>(shape.element_bytes));
       bytes.add_matrix(n, n, 3 * element);
@@ -40,7 +40,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
     else if (chosen_rows) bytes.add_matrix(n, n, element);
     if (sizes.copied) bytes.add_matrix(n, n, element);
   }
-  // Edge lists or trees for predecessors; facts of the rows.
+  // Memory for edge lists or trees of the search for predecessors, and for the facts of the rows.
   bytes.add_matrix(n, threads, tree_bytes);
   const std::int64_t few_edges = n * n / 16;
   if (shape.predecessors && !shape.floating && (shape.edges < few_edges || sizes.at_most)) {

@@ -1,4 +1,4 @@
-// Estimates a job's host memory, in addition to its input, before it allocates.
+// Estimates, before a job allocates, the host memory that it needs in addition to its input.
 #pragma once
 
 #include "core/checked.hpp"
@@ -21,16 +21,16 @@ class Bytes {
   std::uint64_t sum_ = 0;
 };
 
-/// The sizes that determine a job's memory in addition to its input and results.
+/// The sizes that determine how much memory a job needs in addition to its input and results.
 struct Sizes {
   Shape shape;
   std::int64_t listed = -1;  ///< number of edges in the caller's list, or -1 for a matrix
   int element_bytes = 4;     ///< bytes of the caller's weights
   bool adapted = false;      ///< edges are converted before use
   bool undirected = false;
-  bool copied = false;    ///< results overwrite weights that are needed to the end
+  bool copied = false;    ///< results overwrite weights that the job needs until the end
   bool positive = false;  ///< all edges are known to be positive
-  bool at_most = false;   ///< the number of edges is an upper bound
+  bool at_most = false;   ///< the given number of edges is an upper bound
 
   bool widened() const { return shape.wide || shape.element_bytes != element_bytes; }
 };
@@ -41,7 +41,7 @@ void add_lists(const Sizes& sizes, Bytes& bytes);
 /// Returns the memory that a job needs in addition to its input and results.
 std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads);
 
-/// Returns true if results overwrite weights that are needed to the end.
+/// Returns true if results overwrite weights that the job needs until the end.
 template <class T>
 bool needs_copy(const Request<T>& request, const GraphFacts<T>& facts) {
   return request.is_matrix() && request.rules().unchanged() &&

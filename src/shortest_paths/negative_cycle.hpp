@@ -12,15 +12,15 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Throws VertexError with the vertices of a cycle in order, the first one repeated at the end, if the graph has a
-/// negative cycle. In floating-point, finds the cycles whose exact sum is negative by more than rounding hides.
-/// Otherwise returns, for each vertex, the length of the shortest route that ends there, which is at most 0. AnyGraph:
-/// Graph or SparseGraph.
+/// If the graph has a negative cycle, throws VertexError with the cycle's vertices in order, the first one repeated at
+/// the end. Otherwise returns, for each vertex, the length of the shortest route that ends there, which is at most 0.
+/// In floating-point, a cycle counts as negative if its exact sum is below 0 by more than the rounding error. AnyGraph
+/// is Graph or SparseGraph.
 template <class AnyGraph>
 std::vector<Wider<typename AnyGraph::Weight>> refuse_negative_cycles(const AnyGraph& graph,
                                                                      const std::stop_token& stop);
 
-/// Throws VertexError if the cycle is negative; in floating-point, by its exact sum.
+/// Throws VertexError if the cycle is negative. In floating-point, its exact sum decides.
 template <class AnyGraph>
 void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cycle);
 

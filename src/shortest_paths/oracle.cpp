@@ -23,7 +23,7 @@ std::vector<Edge<T>> edges_of(const Graph<T>& graph) {
   return edges;
 }
 
-/// The shortest routes from one vertex, found by relaxing edges until nothing improves.
+/// The shortest routes from one vertex, found by relaxing all edges until nothing improves.
 template <class T>
 struct Routes {
   std::vector<bool> reached;
@@ -105,7 +105,7 @@ Truth<T> oracle(const Graph<T>& graph) {
       const std::vector<std::size_t> steps =
           zero_cycle ? fewest_edges(edges, routes, source) : std::vector<std::size_t>();
       for (std::size_t v = 0; v < count; ++v) truth.result.predecessors(row, static_cast<std::int64_t>(v)) = -1;
-      for (const Edge<T>& edge : edges) {  // in ascending order of tails
+      for (const Edge<T>& edge : edges) {  // in ascending order of tails, so that the lowest predecessor is found first
         const auto from = static_cast<std::size_t>(edge.from);
         const auto to = static_cast<std::size_t>(edge.to);
         std::int32_t& predecessor = truth.result.predecessors(row, edge.to);

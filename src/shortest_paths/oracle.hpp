@@ -9,12 +9,13 @@ namespace gradus::shortest_paths_detail {
 
 template <class T>
 struct Truth {
-  ShortestPathsResult<T> result;       ///< with predecessors; each floating-point distance is rounded about once
-  std::vector<long double> exact;      ///< N x N for floating-point: the distances in a wider type
-  std::vector<long double> magnitude;  ///< N x N for floating-point: sum of absolute weights on a shortest route
+  ShortestPathsResult<T> result;   ///< includes predecessors; each floating-point distance is rounded about once
+  std::vector<long double> exact;  ///< N x N for floating-point: the distances in a wider type
+  /// N x N for floating-point: for each pair, the sum of the absolute weights on a shortest route.
+  std::vector<long double> magnitude;
 };
 
-/// Returns the correct result. The graph must not have a negative cycle, and every distance must fit T.
+/// Returns the correct result. The graph must not have a negative cycle, and every distance must fit in T.
 template <class T>
 Truth<T> oracle(const Graph<T>& graph);
 

@@ -31,7 +31,7 @@ std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 /// The edges to each vertex in ascending order of tails.
 template <class C>
 struct EdgesTo {
-  std::vector<std::int64_t> begin;  ///< first edge of each vertex, and the end of all
+  std::vector<std::int64_t> begin;  ///< index of the first edge of each vertex; at the end, the number of edges
   std::vector<std::int32_t> from;
   std::vector<C> weight;
 
@@ -52,8 +52,8 @@ struct EdgesTo {
   }
 };
 
-/// Finds rows [first, last) from the edge lists. The lengths from several sources are contiguous, so an edge that is
-/// read once serves all of them.
+/// Finds rows [first, last) from the edge lists. The lengths from several sources are contiguous, so each edge is read
+/// once for all of these sources.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -91,7 +91,7 @@ void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greate
   }
 }
 
-/// Packs the edges from some vertices to `marked_columns` others contiguously.
+/// Packs the edges from some vertices to `marked_columns` end vertices into contiguous memory.
 template <class T, class C>
 void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias, std::int64_t left, C* to) {
   const std::int64_t columns = std::min(marked_columns, graph.n() - left);
@@ -100,12 +100,13 @@ void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias
     std::fill(to + columns, to + marked_columns, unreachable<C>());
     for (std::int64_t column = 0; column < columns; ++column)
       to[column] = graph.is_edge(edges[column]) ? static_cast<C>(edges[column]) : unreachable<C>();
-    if (via >= left && via < left + columns) to[via - left] = unreachable<C>();  // no edge to itself
+    // An edge from a vertex to itself does not count.
+    if (via >= left && via < left + columns) to[via - left] = unreachable<C>();
   }
 }
 
-/// Finds rows [first, last) of a dense graph. Edges are packed for a few columns and vertices at a time, which stay in
-/// the L1 cache. Vertices are visited in descending order, so that the lowest one is written last.
+/// Finds rows [first, last) of a dense graph. Edges are packed for a few columns and vertices at a time, so that they
+/// stay in the L1 cache. Vertices are visited in descending order, so that the lowest one is written last.
 template <class T, class C>
 void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest, std::int64_t first, std::int64_t last,
                MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -124,7 +125,8 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       for (std::int64_t row = first; row < last; row += marked_rows) {
         const C* to_via[marked_rows];
         for (std::int64_t line = 0; line < marked_rows; ++line) {
-          const std::int64_t source = std::min(row + line, last - 1);  // repeats the last row if there are fewer
+          // If there are too few rows, repeats the last one.
+          const std::int64_t source = std::min(row + line, last - 1);
           to_via[line] = distances.row(source) + first_via;
           std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);
           std::copy_n(predecessors.row(source) + left, columns, best + line * marked_columns);
@@ -142,8 +144,8 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       if (row == column || distances(row, column) > greatest) predecessors(row, column) = -1;
 }
 
-/// Finds the predecessors by breadth-first search along edges of shortest routes. The first vertex that reaches another
-/// is on a route with the fewest edges and is the lowest of its level.
+/// Finds the predecessors by breadth-first search along edges of shortest routes. The first vertex from which a vertex
+/// is reached is its predecessor: it is on a route with the fewest edges and is the lowest of its level.
 template <class T, class C>
 void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64_t source, std::int32_t* predecessors) {
   const std::int64_t n = graph.n();
@@ -166,7 +168,7 @@ void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64
   }
 }
 
-/// Shares calls of task(first, last) for all rows among threads. Rethrows the first exception.
+/// Distributes calls of task(first, last), which cover all rows, among threads. Rethrows the first exception.
 template <class Task>
 void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const std::stop_token& stop,
                 const Task& task) {
@@ -218,7 +220,7 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
       from_lists(lists, distances, greatest, first, last, predecessors, stop);
     });
   } else {
-    constexpr std::int64_t most_rows = 64;  // rows for which edges are packed once
+    constexpr std::int64_t most_rows = 64;  // number of rows for which packed edges are used
     const std::int64_t rows =
         std::clamp(n / (std::int64_t{4} * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {
@@ -242,7 +244,7 @@ void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, Ma
     std::vector<std::int32_t> order(size(n));
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [lengths, row](std::int32_t one, std::int32_t other) {
-      if (one == row || other == row) return one == row && other != row;  // the row's vertex comes first
+      if (one == row || other == row) return one == row && other != row;  // the source of the row comes first
       return lengths[one] != lengths[other] ? lengths[one] < lengths[other] : one < other;
     });
     SearchTree<C> tree(n);

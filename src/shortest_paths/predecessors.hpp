@@ -1,5 +1,5 @@
-// Finds predecessors after the distances. The canonical rule depends only on distances and weights, so every variant
-// gets the same predecessors. Also finds shortest-path trees in floating-point.
+// Finds predecessors after the distances are known. The canonical rule depends only on distances and weights, so every
+// variant gets the same predecessors. In floating-point, also finds trees of shortest paths.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns true if two vertices are on a cycle of length 0. `distances` has the form of Problem::distances.
+/// Returns true if two vertices are on a cycle of length 0. `distances` has the same form as Problem::distances.
 template <class C>
 bool has_zero_cycle(MatrixView<const C> distances, C greatest, int threads, const std::stop_token& stop);
 
-/// Finds the canonical integer predecessors. `fewest_edges`: the graph has a cycle of length 0.
+/// Finds the canonical integer predecessors. If the graph has a cycle of length 0, `fewest_edges` must be true.
 template <class T, class C>
 void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<const C> distances, C greatest,
                        bool fewest_edges, MatrixView<std::int32_t> predecessors, int threads,
                        const std::stop_token& stop);
 
-/// Grows, in floating-point, a tree of routes from each of `sources`, or from all vertices. `distances` suggest the
-/// order in which vertices are visited; with `replace` they become the lengths along the trees. `predecessors` may be
-/// empty.
+/// For floating-point: grows a tree of routes from each vertex in `sources`, or from all vertices. `distances`
+/// determine the order in which vertices are visited. If `replace` is set, they are replaced by the lengths along the
+/// trees. `predecessors` may be empty.
 template <class T, class C>
 void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, MatrixView<std::int32_t> predecessors,
                 std::span<const std::int64_t> sources, int threads, const std::stop_token& stop);

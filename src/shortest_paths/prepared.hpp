@@ -11,10 +11,10 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns true if the job runs on a GPU whatever its edges are, so that the GPU can examine them.
+/// Returns true if the job runs on a GPU for all values of its edges. The GPU can then also examine the edges.
 template <class T>
 bool is_bound_for_gpu(const Request<T>& request) {
-  // For smaller graphs the CPU finishes before the GPU responds.
+  // Below this number of vertices, the CPU has examined a graph before a GPU responds.
   constexpr std::int64_t worth_a_look_there = 512;
   const Execution& execution = request.execution;
   if (!request.is_matrix()) return false;
@@ -34,9 +34,9 @@ bool is_bound_for_gpu(const Request<T>& request) {
 /// The prepared graph.
 template <class T>
 struct Prepared {
-  Graph<T> graph;         ///< the matrix, if has_matrix: in host memory, or the caller's on a GPU
-  SparseGraph<T> sparse;  ///< the edge lists, if has_lists
-  Matrix<T> weights;      ///< memory of `graph`, if the caller has no suitable matrix
+  Graph<T> graph;         ///< the matrix, if has_matrix is true: in host memory, or the caller's matrix on a GPU
+  SparseGraph<T> sparse;  ///< the edge lists, if has_lists is true
+  Matrix<T> weights;      ///< memory of the matrix, if the caller has no suitable one
   GraphFacts<T> facts;
   bool has_matrix = false;
   bool has_lists = false;

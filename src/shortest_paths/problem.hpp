@@ -20,7 +20,7 @@ namespace gradus::shortest_paths_detail {
 
 __extension__ using Int128 = __int128;
 
-/// The type for sums of T that T itself may not hold.
+/// The type for sums of T that exceed T.
 template <class T>
 struct WiderOf;
 template <>
@@ -42,8 +42,8 @@ struct WiderOf<double> {
 template <class T>
 using Wider = typename WiderOf<T>::Type;
 
-/// "No route" in the matrices of a Problem: infinity, or half of the greatest integer. The sum of two such values, or
-/// of one and any distance, does not overflow. The callers' matrices use a different value.
+/// Represents "no route" in the matrices of a Problem: infinity, or half of the greatest integer. The sum of two such
+/// values, or of such a value and any distance, does not overflow. The callers' matrices use a different value.
 template <class T>
 constexpr T unreachable() {
   if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
@@ -54,13 +54,13 @@ constexpr T unreachable() {
 /// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t vertices = 0;
-  std::int64_t edges = 0;     ///< without edges from a vertex to itself
+  std::int64_t edges = 0;     ///< number of edges between different vertices
   std::int64_t sources = -1;  ///< number of source vertices, or -1 for all
   int element_bytes = 4;      ///< bytes of the type in which the variant computes
   bool floating = false;      ///< float or double, otherwise integers
   bool negative = false;      ///< some edge is negative
   bool wide = false;          ///< sums do not fit the element type; see Problem::wide
-  bool predecessors = false;  ///< requested
+  bool predecessors = false;  ///< true if predecessors are requested
 
   std::int64_t rows() const { return sources < 0 ? vertices : sources; }  ///< rows of the results
   /// Number of relaxations, each an addition and a comparison.
@@ -73,47 +73,49 @@ struct Shape {
 template <class T>
 struct SparseGraph;
 
-/// The same job for variants that work on edge lists (takes_edge_lists()). The results are in the caller's form: "no
-/// route" is the greatest integer, and a distance that T does not hold throws InputError for the first row that has
-/// one.
+/// The same job for variants that work on edge lists (takes_edge_lists()). The results have the caller's form: "no
+/// route" is the greatest integer. If a distance exceeds T, the variant throws InputError for the first row with such a
+/// distance.
 template <class T>
 struct SparseProblem {
   const SparseGraph<T>* graph = nullptr;
-  std::span<const std::int64_t> sources;  ///< one row of the results per source; empty: all vertices
+  std::span<const std::int64_t> sources;  ///< the result has one row per source; empty: all vertices
   std::int64_t target = -1;               ///< the only vertex whose distance is needed, or -1 for all
   /// If an edge is negative: for each vertex, the length of the shortest route that ends there.
   std::span<const Wider<T>> least_lengths;
   bool positive = true;    ///< all edges are positive
-  bool wide_sums = false;  ///< floating-point: sums might overflow in T
+  bool wide_sums = false;  ///< floating-point: true if sums might overflow in T
   MatrixView<T> distances;
-  MatrixView<std::int32_t> predecessors;  ///< or empty
+  MatrixView<std::int32_t> predecessors;  ///< empty if not requested
 };
 
-/// A graph without negative cycles, except those hidden by rounding, and the matrix in which a variant works.
+/// A graph without negative cycles, and the matrix in which a variant works. In floating-point, the graph may have a
+/// cycle that is negative by less than the rounding error.
 template <class T>
 struct Problem {
-  /// N x N. Initially the weights, with 0 on the diagonal and unreachable<T>() for "no edge". The variant turns them
-  /// into distances. Integers: no sum of two elements wraps, in any order of relaxations, and every final value above
-  /// `greatest` means "no route" (including unreachable plus a negative weight). Floating-point: no sum overflows.
-  /// Variants must also relax the diagonal, because the driver checks it to find cycles that rounding has made
-  /// negative.
+  /// N x N elements. Initially they are the weights, with 0 on the diagonal and unreachable<T>() for "no edge". The
+  /// variant turns them into distances. Variants must also relax the diagonal, because the driver checks it to find
+  /// cycles that rounding has made negative.
+  ///
+  /// Integers: in any order of relaxations, no sum of two elements wraps. Every final value above `greatest` means "no
+  /// route", for example the sum of unreachable<T>() and a negative weight. Floating-point: no sum overflows.
   MatrixView<T> distances;
   /// Replaces `distances` if Shape::wide.
   MatrixView<Wider<T>> wide;
-  /// Replaces all matrices of this struct for variants that work on edge lists.
+  /// For variants that work on edge lists, replaces all matrices of this struct.
   const SparseProblem<T>* sparse = nullptr;
   /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
   Wider<T> greatest = 0;
-  /// N x N if requested, otherwise empty. An integer variant may write them (Solved) by the canonical rule for graphs
-  /// without cycles of length 0. The driver handles graphs with such cycles and writes predecessors that no variant has
-  /// written.
+  /// N x N elements if requested, otherwise empty. An integer variant may write them (Solved), by the canonical rule
+  /// for graphs without cycles of length 0. The driver writes the predecessors of graphs with such cycles, and those
+  /// that no variant has written.
   MatrixView<std::int32_t> predecessors;
-  std::int64_t tile = 0;  ///< side of the tiles, or 0 for the variant's default
+  std::int64_t tile = 0;  ///< side of the tiles; 0: the variant's default
   std::int64_t edges = 0;
   bool negative = false;
-  /// The job on whose GPU `distances` resides with contiguous rows, for a variant that accepts GPU memory
-  /// (Variant::device_input). The driver then computes predecessors. Null for other variants, whose matrices are in
-  /// host memory.
+  /// For a variant that accepts GPU memory (Variant::device_input): the job on whose GPU `distances` resides with
+  /// contiguous rows. The driver then computes the predecessors. Null for other variants, whose matrices are in host
+  /// memory.
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
@@ -130,12 +132,12 @@ struct Problem {
   }
 };
 
-/// Results of a run in addition to the distances in the problem's matrix.
+/// Results of a run that are not in the problem's matrix.
 struct Solved {
   bool predecessors = false;
 };
 
-/// The types that core/ladder.hpp needs from this problem.
+/// The types of this room for core/ladder.hpp.
 struct Room {
   static constexpr std::string_view name = "shortest_paths";
   using Shape = shortest_paths_detail::Shape;
@@ -146,12 +148,12 @@ struct Room {
   using Result = Solved;
   /// Facts that a row states in addition to the common ones.
   struct RowFacts {
-    bool edge_lists = false;  ///< works on edge lists (Problem::sparse) instead of a matrix
+    bool edge_lists = false;  ///< true if the variant works on edge lists (Problem::sparse) instead of a matrix
   };
 };
 using Variant = core::Variant<Room>;
 
-/// Floating-point bits depend on the variant. Trial::contract_in() supplies their error bound.
+/// The bits of floating-point results depend on the variant. Trial::contract_in() supplies their error bound.
 inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "integers"};
 
 inline core::Support in_own_type(const Shape& shape, const execution::Machine&) {

@@ -9,8 +9,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Makes each ordered pair of vertices an edge with probability `density` and a weight in [1, heaviest], which is an
-/// integer for integer types and real for floating-point types.
+/// Draws a random graph: each ordered pair of vertices is an edge with probability `density`. Weights are in [1,
+/// heaviest]: integers for integer types, real numbers for floating-point types.
 template <class T>
 Matrix<T> random_graph(std::int64_t vertices, double density, std::int64_t heaviest, std::uint64_t seed) {
   Matrix<T> weights(vertices, vertices);

@@ -25,13 +25,14 @@ T no_edge_of(const ShortestPathsOptions& options) {
   if (std::isnan(wanted) || wanted == -std::numeric_limits<double>::infinity())
     throw UsageError("the value for 'no edge' is " + core::number_text(wanted) +
                      ", which no weight may be; +inf stands for none without being named");
-  // The greatest int64 rounds up as a double. Smaller values convert exactly or fail the test below.
+  // The greatest int64 rounds up when it is converted to double. Smaller values convert exactly, or the test below
+  // refuses them.
   const bool in_range = std::is_floating_point_v<T> || (wanted >= static_cast<double>(std::numeric_limits<T>::min()) &&
                                                         wanted < -static_cast<double>(std::numeric_limits<T>::min()));
   if (!in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is not a number of the type " +
                      std::string(type_name<T>()));
-  // Beyond 2^53, neighbouring integers are the same double, so the caller may have meant another one.
+  // Beyond 2^53, neighbouring integers convert to the same double, so the caller may have meant another integer.
   if (!std::is_floating_point_v<T> && std::abs(wanted) >= 0x1p53)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) +
                      ", must be nearer to 0 than 2^53; the greatest " + std::string(type_name<T>()) +
@@ -115,7 +116,8 @@ struct Request {
   bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
   EdgeRules<T> rules() const { return {graph.no_edge, options.undirected, options.unweighted}; }
 
-  /// Chooses the threads by the work between two barriers: a step over a matrix's tiles, or all searches along edges.
+  /// Chooses the number of threads by the work between two barriers: one step over a matrix's tiles, or all searches
+  /// along edges.
   void choose_threads() {
     const auto n = static_cast<double>(vertices);
     const double of_searches = 10 * static_cast<double>(rows()) * (n + static_cast<double>(listed()));

@@ -2,13 +2,13 @@
 // tree.
 //
 // Labels are corrected edge by edge in the order of a queue (Bellman and Ford). When a vertex gets a better label, all
-// its descendants are detached at once, because their labels will improve too. If the tail of the edge is a descendant,
-// the edge would close a negative cycle. A cycle is therefore detected when it would arise, and every label is the
-// length of a route that visits no vertex twice, so nothing wraps.
+// its descendants are detached at once, because their labels will improve too. If the tail of the improving edge is a
+// descendant, the edge would close a negative cycle. A cycle is therefore detected before it arises, and every label is
+// the length of a route that visits no vertex twice, so nothing wraps.
 //
-// In floating-point, rounding may close cycles that are not negative. Such an edge is skipped, and the tree stays a
-// tree. A detached vertex accepts a label as good as its old one. Rounded sums never decrease when a summand increases,
-// so the vertex returns to the tree at the latest along its old edges.
+// In floating-point, rounding may make an edge close a cycle that is not negative. Such an edge is skipped, so the tree
+// stays a tree. A detached vertex accepts a label as good as its old one. Rounded sums never decrease when a summand
+// increases, so the vertex returns to the tree along its old edges, if not earlier along others.
 //
 // Source: B. V. Cherkassky, A. V. Goldberg, "Negative-cycle detection algorithms" (1999), after R. E. Tarjan (1981).
 #pragma once
@@ -29,9 +29,9 @@ class SearchTree {
         depth_(size(n_ + 1)), labelled_(size(n_)), queued_(size(n_)), queue_(size(n_)) {}
 
   /// Finds, for each vertex, the smallest label of any route from `source`. If `source` is negative, routes may start
-  /// anywhere, and labels are at most 0. `order` lists the vertices to visit first, in that order: at least the source,
-  /// or all vertices. is_negative(cycle) receives the vertices of a cycle in order. It must throw if the cycle is
-  /// negative and return otherwise.
+  /// at any vertex, and labels are at most 0. `order` lists the vertices to visit first, in this order. It must contain
+  /// the source, or all vertices if routes may start anywhere. is_negative(cycle) receives the vertices of a cycle in
+  /// order. It must throw if the cycle is negative, and return otherwise.
   template <class Graph, class IsNegative>
   void search(const Graph& graph, std::int64_t source, const std::vector<std::int32_t>& order,
               const IsNegative& is_negative, const std::stop_token& stop) {
@@ -40,7 +40,7 @@ class SearchTree {
     while (queue_length_ > 0) {
       const std::int32_t u = pop();
       look.honour_stop();
-      if (parent_[size(u)] == none) continue;  // detached since it was queued; it returns with a new label
+      if (parent_[size(u)] == none) continue;  // detached after it was queued, so a new label will queue it again
       graph.for_each_edge_from(u, [&](std::int64_t v, auto weight) {
         const auto to = static_cast<std::int32_t>(v);
         const Label label = label_[size(u)] + static_cast<Label>(weight);
@@ -59,14 +59,15 @@ class SearchTree {
 
   bool reached(std::int64_t v) const { return parent_[size(v)] != none; }
   Label label(std::int64_t v) const { return label_[size(v)]; }
-  /// Returns -1 at the beginning of a route.
+  /// Returns the parent of a vertex, or -1 at the beginning of a route.
   std::int32_t predecessor(std::int64_t v) const { return parent_[size(v)] == root() ? -1 : parent_[size(v)]; }
 
  private:
   static constexpr std::int32_t none = -1;
 
   static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
-  std::int32_t root() const { return static_cast<std::int32_t>(n_); }  // not a vertex of the graph
+  // Root of the tree, which is no vertex of the graph.
+  std::int32_t root() const { return static_cast<std::int32_t>(n_); }
 
   void start(std::int64_t source, const std::vector<std::int32_t>& order) {
     std::fill(parent_.begin(), parent_.end(), none);
@@ -102,7 +103,7 @@ class SearchTree {
     return vertices;
   }
 
-  /// Removes v and its descendants from the tree. They follow v in the preorder list.
+  /// Removes v and its descendants from the tree. The descendants follow v in the preorder list.
   void detach(std::int32_t v) {
     const std::int32_t before = previous_[size(v)];
     const std::int32_t depth = depth_[size(v)];
@@ -144,12 +145,12 @@ class SearchTree {
   std::int64_t n_;
   std::vector<Label> label_;
   std::vector<std::int32_t> parent_;
-  std::vector<std::int32_t> next_;  ///< circular list in preorder, through the root
+  std::vector<std::int32_t> next_;  ///< circular list of the tree in preorder, through the root
   std::vector<std::int32_t> previous_;
   std::vector<std::int32_t> depth_;
   std::vector<std::uint8_t> labelled_;
   std::vector<std::uint8_t> queued_;
-  std::vector<std::int32_t> queue_;  ///< circular buffer
+  std::vector<std::int32_t> queue_;  ///< circular buffer of queued vertices
   std::int64_t queue_begin_ = 0;
   std::int64_t queue_length_ = 0;
 };

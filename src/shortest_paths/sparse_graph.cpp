@@ -95,7 +95,7 @@ template <class T>
 VectorView<const T> weights_of(const CsrView<T>& edges) {
   return edges.weights;
 }
-/// Calls work(first, last) for blocks of [0, count) and polls the stop request between them.
+/// Calls work(first, last) for consecutive blocks of [0, count), and polls for a stop request between two blocks.
 template <class Work>
 void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& work) {
   for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
@@ -104,7 +104,8 @@ void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& w
   }
 }
 
-/// Converts numbers of edges, stored one place further, to the starts of the vertices.
+/// Turns the numbers of edges of the vertices into the starts of the vertices. The number for vertex v must be at place
+/// v + 1.
 void add_up(Buffer<std::int64_t>& starts) {
   for (std::int64_t v = 1; v < starts.size(); ++v) starts[v] += starts[v - 1];
 }
@@ -122,7 +123,7 @@ Wider<T> magnitude(T weight) {
   return wide < 0 ? -wide : wide;
 }
 
-/// Returns facts about the graph, and sets its lightest and heaviest weight.
+/// Returns facts about the graph. Also sets the graph's lightest and heaviest weight.
 template <class T>
 GraphFacts<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
   GraphFacts<T> all;
@@ -145,7 +146,7 @@ GraphFacts<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
 }
 
 /// Converts edge lists that already have the order of a SparseGraph: sorted by tail, without edges to skip. The
-/// position of each edge is then known, and threads store and examine the edges in parallel.
+/// position of each edge in the result is then known, so threads store and examine the edges in parallel.
 template <class T, class Edges>
 class InOrder {
  public:
@@ -153,7 +154,7 @@ class InOrder {
       : edges_(edges), weights_(weights_of(edges)), rules_(rules), n_(vertices_of(edges)),
         count_(number_of_edges(edges)) {}
 
-  /// Returns nothing if some edge is out of order, must be skipped, or is invalid.
+  /// Returns nothing if some edge is out of order, invalid, or to be skipped.
   std::optional<Listed<T>> list(int threads, const std::stop_token& stop) {
     threads = cpu::threads_for(count_, threads);
     if (rules_.undirected || !is_ascending(threads)) return {};
@@ -198,7 +199,7 @@ class InOrder {
     std::int64_t edges = 0;
     T lightest = 0;
     T heaviest = 0;
-    Wider<T> greatest = 0;  ///< sum of the greatest magnitude of each vertex
+    Wider<T> greatest = 0;  ///< for each vertex, the greatest magnitude is added to this sum
   };
 
   std::int32_t from(std::int64_t edge) const {
@@ -207,8 +208,8 @@ class InOrder {
     return vertex;
   }
 
-  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored, because threads
-  /// would otherwise write to each other's places. Most unsorted lists show it early.
+  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored, because otherwise
+  /// threads would write to each other's places. For most unsorted lists, the check ends early.
   bool is_ascending(int threads) const {
     if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
       const std::int32_t* const from = edges_.from.data();
@@ -222,7 +223,7 @@ class InOrder {
     return true;
   }
 
-  /// Returns the first edge at or after `edge` whose tail differs from the previous edge's.
+  /// Returns the first edge, at or after `edge`, whose tail differs from the tail of the edge before it.
   std::int64_t beginning_of_vertex(std::int64_t edge) const {
     if (edge >= count_) return count_;
     if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
@@ -286,7 +287,7 @@ SparseGraph<T> list_any(const Edges& edges, const EdgeRules<T>& rules, const std
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
   const auto is_edge = [&](T weight) { return weight != rules.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
-  // Has two more elements than the result: storing the arcs shifts the starts by one vertex.
+  // Has two more elements than the starts of the result, because storing the arcs shifts the starts by one vertex.
   Buffer<std::int64_t> next(n + 2, 0);
   in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {

@@ -16,34 +16,34 @@ struct Arc {
   T weight;
 };
 
-/// The interpretation of the caller's edges.
+/// The rules for interpreting the caller's edges.
 template <class T>
 struct EdgeRules {
-  T no_edge = no_route<T>();  ///< means "no edge", in addition to no_route()
-  bool undirected = false;    ///< each edge is also used in the other direction
-  bool unweighted = false;    ///< each edge has length 1
+  T no_edge = no_route<T>();  ///< weight that means "no edge", in addition to no_route()
+  bool undirected = false;    ///< each edge is also used in the opposite direction
+  bool unweighted = false;    ///< each edge has length 1, whatever its weight
 
   bool unchanged() const { return !undirected && !unweighted; }
 };
 
-/// A graph as edge lists. Parallel edges are adjacent, and users ignore the heavier ones. Edges from a vertex to itself
-/// are omitted, except for `loop`. -0 is stored as 0.
+/// A graph as edge lists. Parallel edges are adjacent, and users of the lists ignore the heavier ones. Edges from a
+/// vertex to itself are omitted, but `loop` describes the first negative one. -0 is stored as 0.
 template <class T>
 struct SparseGraph {
   using Weight = T;
 
-  Buffer<std::int64_t> starts;  ///< first edge of each vertex, and the end of all
+  Buffer<std::int64_t> starts;  ///< index of the first edge of each vertex; at the end, the number of edges
   Buffer<Arc<T>> arcs;
-  std::int32_t loop = -1;  ///< the first vertex with a negative edge to itself, and that edge's weight
+  std::int32_t loop = -1;  ///< the first vertex with a negative edge to itself, and the weight of this edge
   T loop_weight = 0;
-  T lightest = 0;  ///< lightest arc, or 0 without arcs
+  T lightest = 0;  ///< weight of the lightest arc, or 0 without arcs
   T heaviest = 0;
 
   std::int64_t n() const { return starts.size() - 1; }
   std::int64_t edges() const { return starts[n()]; }
   std::int64_t negative_loop() const { return loop; }
 
-  /// Returns the weight of an existing edge.
+  /// Returns the weight of an edge, which must exist.
   T weight(std::int64_t from, std::int64_t to) const {
     if (from == to) return loop_weight;
     T least = no_route<T>();
@@ -83,7 +83,7 @@ std::int64_t number_of_edges(const CsrView<T>& edges) {
   return edges.targets.size();
 }
 
-/// Returns an upper bound of the bytes of a SparseGraph.
+/// Returns an upper bound of the bytes that a SparseGraph occupies.
 std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool undirected, int element_bytes);
 
 /// A graph and facts about all of its edges.
@@ -102,12 +102,13 @@ Listed<T> listed(const CsrView<T>& edges, const EdgeRules<T>& rules, int threads
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop);
 
-/// Returns the matrix that `rules` describes: the lighter edge of both directions, or edges of length 1, with
-/// no_route() for "no edge".
+/// Returns the matrix that `rules` describe, with no_route() for "no edge". Undirected edges get the lighter weight of
+/// both directions; unweighted edges get length 1.
 template <class T>
 Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop);
 
-/// Writes the lightest edges as an N x N matrix of weights, with no_route() for "no edge".
+/// Writes the edges as an N x N matrix of weights, with no_route() for "no edge". Of parallel edges, writes the
+/// lightest.
 template <class T>
 void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop);
 

@@ -9,7 +9,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Calls solve(matrix) with the problem's matrix, in its own or the wider type.
+/// Calls solve(matrix) with the problem's matrix, which has the type of the problem or the wider type.
 template <class T, class Solve>
 void with_matrix(const Problem<T>& problem, const Solve& solve) {
   if (problem.is_wide()) solve(problem.wide);

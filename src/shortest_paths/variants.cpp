@@ -35,9 +35,9 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
-// Seconds on one core. A search from one vertex along the edges costs more per edge if more edges leave a vertex, as
-// lengths improve more often before they are settled. Relaxing a matrix uses vector registers. With at most one random
-// edge per vertex a search reaches few vertices; with more edges it soon reaches all.
+// Returns the estimated seconds of one search on one core. The more edges leave a vertex, the more a search costs per
+// edge, because lengths improve more often before they are settled. With at most one random edge per vertex, a search
+// reaches few vertices; with more edges, it soon reaches all.
 double search_seconds(const Shape& shape) {
   if (shape.vertices == 0) return 0;
   const auto n = static_cast<double>(shape.vertices);
@@ -45,19 +45,19 @@ double search_seconds(const Shape& shape) {
   const double degree = edges / n;
   const double reached = degree > 1 ? 1 - 1 / (degree * std::sqrt(degree)) : 0;
   const double once = 1e-9 * (6 * n + reached * (n * (20 + 30 * std::log1p(degree)) + 1.3 * edges));
-  // Floating-point trees traverse the edges again.
+  // Growing floating-point trees traverses the edges again.
   return shape.floating && shape.negative ? 3 * once : once;
 }
 
 double relax_seconds(const Shape& shape) {
   const double rounded = std::ceil(static_cast<double>(shape.vertices) / 64) * 64;
   constexpr double bytes_per_second = 1e11;
-  constexpr double wide_bytes_per_second = 5e9;  // openmp_tiled with 16-byte numbers
+  constexpr double wide_bytes_per_second = 5e9;  // rate of openmp_tiled with 16-byte numbers
   return rounded * rounded * rounded *
          (shape.wide ? 16 / wide_bytes_per_second : shape.element_bytes / bytes_per_second);
 }
 
-/// Includes the predecessors.
+/// Returns the estimated seconds for the whole matrix, including the predecessors.
 double whole_matrix_seconds(const Shape& shape) {
   const double relax = relax_seconds(shape);
   if (!shape.predecessors) return relax;
@@ -69,7 +69,7 @@ double whole_matrix_seconds(const Shape& shape) {
 
 double searches_seconds(const Shape& shape) { return static_cast<double>(shape.rows()) * search_seconds(shape); }
 
-/// Returns true if searches take less time than relaxing the whole matrix on as many cores.
+/// Returns true if searches take less time than relaxing the whole matrix on the same number of cores.
 bool searches_pay(const Shape& shape) { return searches_seconds(shape) < whole_matrix_seconds(shape); }
 
 /// Returns true if searches on all cores take less time than a GPU.

@@ -9,10 +9,11 @@ namespace gradus::life_detail {
 
 struct Input {
   LifeGridView cells = {};
-  const LifeTree* tree = nullptr;  ///< replaces `cells`; its centre is at LifeOptions::left and top
+  /// If set, replaces `cells`; its centre is at LifeOptions::left and LifeOptions::top.
+  const LifeTree* tree = nullptr;
 };
 
-/// Performs the steps of life() after `check`.
+/// Performs all steps of life() that follow `check`.
 LifeResult compute(const Input& input, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing = {});
 

@@ -1,4 +1,4 @@
-// Steps that the public calls share.
+// Steps of a call that all public functions share.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gradus::life_detail {
 
-/// Returns true if a coordinate is within 2^62 of 0.
+/// Returns true if the magnitude of a coordinate is at most 2^62.
 bool is_near(std::int64_t place);
 
 void check(const LifeOptions& options);
@@ -21,12 +21,13 @@ void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& o
 
 Shape describe(std::int64_t height, std::int64_t width, const LifeOptions& options, bool tree = false);
 
-/// Returns the variant that `execution` names, or the best one for the shape and this machine.
+/// Returns the variant that `execution` names. If it names none, returns the best one for the shape and this machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the job. Grids take a bit per cell: the result, and copies for stepping, comparing or growing.
+/// Returns the memory of the job. A grid takes a bit per cell. Grids are needed for the result and for stepping,
+/// comparing or growing.
 core::Memory estimate(const Shape& shape, const Variant& variant, const LifeOptions& options, int threads);
 
 }  // namespace gradus::life_detail

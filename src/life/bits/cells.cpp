@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view while_looking = "stopped while scanning cells";
 
-/// Returns 64 cells of the row from column x, which may be unaligned or outside the row.
+/// Returns 64 cells of the row, beginning with column x. These cells may be unaligned or partly outside the row.
 std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std::int64_t x) {
   const std::int64_t words = from.row_words();
   const auto word_at = [&](std::int64_t word) -> std::uint64_t {
@@ -47,7 +47,7 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
       continue;
     }
     const std::uint64_t* const source = from.row(y + down);
-    // Words whose two parts are both inside the row need no comparisons.
+    // Words that take both of their parts from inside the row need no comparisons.
     std::int64_t word = 0;
     if (across % 64 == 0 && across >= 0) {
       const std::int64_t whole = std::clamp<std::int64_t>(from.width / 64 - across / 64, 0, words);
@@ -62,7 +62,7 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
 Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
   const std::int64_t words = cells.row_words();
   Box box{cells.height, 0, cells.width, 0};
-  std::int64_t first = words;  // range of words with live cells
+  std::int64_t first = words;  // range of words that have live cells
   std::int64_t last = -1;
   for (std::int64_t y = 0; y < cells.height; ++y) {
     if (y % 64 == 0) core::honour_stop(stop, while_looking);
@@ -92,7 +92,7 @@ Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
 std::uint64_t population(const LifeGridView& cells, int threads, const std::stop_token& stop) {
   std::uint64_t count = 0;
   const std::int64_t words = cells.row_words();
-  // Treats contiguous rows as one.
+  // Contiguous rows are hashed as a single row.
   const std::int64_t rows =
       words == cells.stride ? std::max<std::int64_t>((1 << 14) / std::max<std::int64_t>(words, 1), 1) : 1;
   const int team = cpu::threads_for(cells.height * words / 4, threads);

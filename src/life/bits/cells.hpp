@@ -8,12 +8,12 @@
 
 namespace gradus::life_detail {
 
-/// Returns the mask of the cells in a row's last word.
+/// Returns the mask of the cells in the last word of a row.
 constexpr std::uint64_t last_word_mask(std::int64_t width) {
   return width % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << (width % 64)) - 1;
 }
 
-/// A rectangle of rows and columns; ends are exclusive.
+/// A rectangle of rows and columns. The ends are exclusive.
 struct Box {
   std::int64_t top = 0;
   std::int64_t bottom = 0;
@@ -25,13 +25,14 @@ struct Box {
   bool empty() const { return bottom <= top || right <= left; }
 };
 
-/// Writes all words of `to`: cell (y, x) becomes cell (y + down, x + across) of `from`, or dead if that is outside. The
-/// grids must not overlap. For long copies, pass a stop token; after a stop request the rest of `to` is garbage.
+/// Writes all words of `to`. Cell (y, x) becomes cell (y + down, x + across) of `from`, or dead if this cell is outside
+/// `from`. The grids must not overlap. For long copies, pass a stop token. After a stop request, the rest of `to` is
+/// garbage.
 void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across, const LifeGridSpan& to,
                 const std::stop_token& stop = {});
 
-/// Returns the smallest box that holds all live cells, or an empty box if there are none. Bits past the width must be
-/// 0. Like the next two functions, throws InterruptedError after a stop request.
+/// Returns the smallest box that holds all live cells, or an empty box if no cell is alive. Bits past the width must be
+/// 0. Throws InterruptedError after a stop request, as do the next two functions.
 Box live_box(const LifeGridView& cells, const std::stop_token& stop = {});
 
 /// Counts live cells; threads share the rows. Bits past the width must be 0.

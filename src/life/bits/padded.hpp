@@ -1,5 +1,5 @@
-// A grid of packed cells with a margin, as the row kernels need it: a word on each side of a row, and a row at each
-// end, hold the cells beyond the grid.
+// A grid of packed cells with a margin, as the row kernels need it. The margin holds the cells beyond the grid: a word
+// on each side of each row, and a row above and below the grid.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace gradus::life_detail {
 
-/// The kernel processes this many rows at a time, column by column, so that a column's neighbours are still in the L1
-/// cache.
+/// The kernel processes this many rows at a time, column by column. When it reaches the next column, the neighbouring
+/// cells are still in the L1 cache.
 inline constexpr std::int64_t cached_rows = 32;
 
 class Padded {
@@ -37,20 +37,21 @@ class Padded {
   std::uint64_t* row(std::int64_t y) { return first_ + y * pitch_; }
   const std::uint64_t* row(std::int64_t y) const { return first_ + y * pitch_; }
 
-  /// Computes rows [first, last) of the next generation in `next`, including their margins. In this grid, the rows
-  /// from `first` - 1 to `last` must have closed margins.
+  /// Computes rows [first, last) of the next generation in `next`, including their margins. The margins of rows `first`
+  /// - 1 to `last` of this grid must be set.
   void advance_rows(const Step& step, Padded& next, std::int64_t first, std::int64_t last) const {
     if (first >= last) return;
     advance_band(step, {row(first), next.row(first), pitch_, last - first, words_});
     next.close_sides(first, last);
   }
 
-  /// Sets the cells left of the first and right of the last cell of these rows: dead cells, or the cells of the
-  /// opposite side. Words between these cells and the row's end may hold garbage from full-register stores, which no
-  /// cell reads.
+  /// Sets the cells to the left of the first cell and to the right of the last cell of these rows. They are dead or, on
+  /// a torus, the cells of the opposite side. Stores of full registers may leave garbage between these cells and the
+  /// row's end, but no cell reads it.
   void close_sides(std::int64_t first, std::int64_t last) {
     const auto rest = static_cast<int>(width_ % 64);
-    if (!torus_ && rest == 0 && words_ % longest_lanes == 0) return;  // zeros that no kernel overwrites
+    // The margin keeps its zeros, because no kernel overwrites them.
+    if (!torus_ && rest == 0 && words_ % longest_lanes == 0) return;
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
       std::uint64_t* const words = row(y);
@@ -65,8 +66,8 @@ class Padded {
     }
   }
 
-  /// On a torus, copy the last row above the first one, and the first row below the last one. Otherwise these rows keep
-  /// the zeros of begin().
+  /// On a torus, copies the last row above the first one, and the first row below the last one. Otherwise these rows
+  /// keep the zeros of begin().
   void close_top() { close_end(-1, height_ - 1); }
   void close_bottom() { close_end(height_, 0); }
   void close_ends() {
@@ -74,15 +75,15 @@ class Padded {
     close_bottom();
   }
 
-  /// Clears the margin above and below. Call it before the first generation.
+  /// Clears the margin above and below the grid. Must be called before the first generation.
   void begin() {
     std::memset(row(-1) - line, 0, static_cast<std::size_t>(line + pitch_ - 1) * 8);
     std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
-  /// Clears the margins next to rows [first, last). Call it in the thread that will compute these rows, because it may
-  /// be the first to touch their memory. Of the words left of a row it clears only the nearest: the others belong to
-  /// the row above, which another thread may have closed already. begin_rows(), load_rows() and store_rows() return
-  /// early after a stop request.
+  /// Clears the margins next to rows [first, last). Should be called in the thread that will compute these rows,
+  /// because the call may be the first to touch their memory. To the left of a row, it clears only the nearest word:
+  /// the other words belong to the row above, whose margin another thread may have set already. After a stop request,
+  /// begin_rows(), load_rows() and store_rows() return early.
   void begin_rows(std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     for (std::int64_t y = first; y < last; ++y) {
       if (y % rows_between_polls == 0 && stop.stop_requested()) return;
@@ -90,7 +91,7 @@ class Padded {
       std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - 1 - words_) * 8);
     }
   }
-  /// Copies rows [first, last) from the cells and sets their margins.
+  /// Copies rows [first, last) from the given cells and sets their margins.
   void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
@@ -112,8 +113,8 @@ class Padded {
 
  private:
   static constexpr std::int64_t rows_between_polls = 64;
-  /// Words per cache line. One line precedes each row: its last word is the row's left margin, and its first word may
-  /// be the right margin of the row before.
+  /// Words per cache line. One line precedes each row. Its last word is the row's left margin, and its first word may
+  /// be the right margin of the row above.
   static constexpr std::int64_t line = 8;
   static_assert(line % longest_lanes == 0);
 
@@ -138,7 +139,7 @@ class Padded {
   std::uint64_t* first_;
 };
 
-/// Returns the memory of variants that alternate between two padded grids.
+/// Returns the memory of a variant that alternates between two padded grids.
 inline core::Memory two_padded_grids(const Shape& shape, int) {
   return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
 }

@@ -18,25 +18,25 @@ class LifeReader;
 class TextOutput;
 
 struct LifeReadOptions {
-  std::stop_token stop = {};  ///< a stop request ends the reading with InterruptedError
+  std::stop_token stop = {};  ///< a stop request ends reading with InterruptedError
   ReadProgress progress = nullptr;
-  /// Maximum bytes of the cells of a text, in which a few letters can stand for any number of live cells. Larger cells
-  /// throw Error.
+  /// Maximum bytes of the cells of a text. A few letters of a text can stand for any number of live cells. If the cells
+  /// need more memory, throws Error.
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
 };
 
-/// A pattern format. The row is at the end of its reader's file, and pattern.cpp lists the rows.
+/// A pattern format. Its row is at the end of the file of its reader, and pattern.cpp lists the rows.
 struct LifeFormat {
-  std::string_view id;  ///< name of its fuzzer and the fuzzer's corpus: "life_rle"
+  std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "life_rle"
   Format file;
-  bool is_picture = false;                          ///< a cell is a pixel
+  bool is_picture = false;                          ///< true if a cell is a pixel
   bool (*begins)(std::string_view text) = nullptr;  ///< recognises contents that begin with the format's name
-  /// Recognises other contents by the first line that is no RLE comment. `blocks`: the text begins like blocks of
-  /// Life 1.05.
+  /// Recognises other contents by the first line that is no RLE comment. `blocks` is true if the text begins like the
+  /// blocks of Life 1.05.
   bool (*has_line)(std::string_view line, bool blocks) = nullptr;
   std::unique_ptr<LifeReader> (*reader)(std::string name, const LifeReadOptions& options);
-  // For writers: the extensions of written files, and one of two functions, for text (optionally compressed) or for
-  // files.
+  // For writers: the extensions of the files, and one of two functions. The first writes text, optionally compressed,
+  // and the second writes a file.
   std::string_view written = {};
   void (*write)(TextOutput& output, const LifePattern& pattern, std::string_view ending, std::int64_t scale) = nullptr;
   void (*write_file)(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale) = nullptr;

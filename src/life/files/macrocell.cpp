@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t most_level = 120;
-/// Golly's y axis points up: the root covers the rows from -2^(level-1) + 1 to 2^(level-1), counted downwards, so the
-/// centre of a file's tree is at row 1.
+/// Golly's y axis points up. The root of a file covers, counted downwards, the rows from -2^(level-1) + 1 to
+/// 2^(level-1), so the centre of a file's tree is at row 1.
 constexpr std::int64_t row_of_middle = 1;
 
 class MacrocellReader final : public LifeReader {
@@ -32,13 +32,13 @@ class MacrocellReader final : public LifeReader {
       fail("the file is empty; the first line of Macrocell begins with [M2]");
     }
     pattern_.top = row_of_middle;
-    if (numbers_.size() == 1) {  // Golly writes an empty plane like this
+    if (numbers_.size() == 1) {  // the form in which Golly writes an empty plane
       if (!has_rule_)
         fail("the file ends without a rule (#R B3/S23) or a square of cells; a part of it may be missing");
       pattern_.tree = std::move(tree_);
       return std::move(pattern_);
     }
-    // The last square of a file is its root, and must be the largest.
+    // The last square of a file is its root and must be the largest square.
     if (const auto greatest = std::ranges::max_element(levels_.begin(), levels_.end() - 1); *greatest >= levels_.back())
       fail("the file ends with square " + std::to_string(levels_.size() - 1) + " of level " +
            std::to_string(levels_.back()) + ", which should be all of the pattern, but square " +
@@ -78,7 +78,7 @@ class MacrocellReader final : public LifeReader {
     }
   }
 
-  /// Adds a node, whose number in the file follows from its line. All empty nodes map to node 0 of the tree.
+  /// Adds a node. Its number in the file is the number of its line. All empty nodes map to node 0 of the tree.
   void add(const LifeTree::Node& node) {
     const bool is_empty = node.cells == 0 && node.quarters == std::array<std::uint32_t, 4>{};
     numbers_.push_back(is_empty ? 0 : static_cast<std::uint32_t>(tree_.nodes.size()));
@@ -86,7 +86,7 @@ class MacrocellReader final : public LifeReader {
     if (!is_empty) tree_.nodes.push_back(node);
   }
 
-  /// Parses "..*$.*$": 8 x 8 cells, without trailing dead cells of a row or of the square.
+  /// Parses 8 x 8 cells such as "..*$.*$", without the dead cells at the end of a row or of the square.
   void take_leaf(std::string_view text, std::size_t column) {
     LifeTree::Node leaf{.level = leaf_level};
     int x = 0;
@@ -160,7 +160,7 @@ std::string leaf_text(std::uint64_t cells) {
   return text + "\n";
 }
 
-/// Writes the nodes of a tree, each after its quarters. If equal squares share a node, the text depends only on the
+/// Writes the nodes of a tree, each one after its quarters. If equal squares share a node, the text depends only on the
 /// cells.
 class MacrocellText {
  public:
@@ -199,7 +199,7 @@ class MacrocellText {
 
   TextOutput& output_;
   const LifeTree& tree_;
-  std::vector<std::uint32_t> numbers_;  ///< file numbers of the nodes; 0: not written yet
+  std::vector<std::uint32_t> numbers_;  ///< the file's numbers of the nodes; 0: not written yet
   std::uint32_t count_ = 0;
   core::RarePoll look_;
 };
@@ -215,7 +215,7 @@ void write_macrocell(TextOutput& output, const LifePattern& pattern) {
   if (!pattern.tree) made = life_detail::life_tree(pattern.cells, pattern.left, top, stop);
   else if (pattern.left != 0 || top != 0) made = life_detail::moved(*pattern.tree, pattern.left, top, stop);
   else if (pattern.tree->nodes[pattern.tree->root].level == leaf_level) made = *pattern.tree;
-  // A root in a file must have quarters.
+  // The root of a file must have quarters, so a leaf gets a larger root.
   if (made.root != 0 && made.nodes[made.root].level == leaf_level) life_detail::expand(made);
   const LifeTree& tree = made.nodes.empty() ? *pattern.tree : made;
 

@@ -1,5 +1,5 @@
-// Tools that the writers of patterns share: text, optionally gzip-compressed, and the runs of live cells of a grid or
-// tree.
+// Tools that the writers of patterns share: text, optionally gzip-compressed, and the live cells of a grid or tree as
+// runs.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ class TextOutput {
   TextOutput& operator=(const TextOutput&) = delete;
   ~TextOutput();
   void write(std::string_view text);
-  /// Ends the text; does not commit the file.
+  /// Ends the text. The caller must commit the file.
   void finish();
   const LifeTarget& target() const { return target_; }
 
@@ -48,12 +48,12 @@ class TextOutput {
 /// The live cells of a pattern as runs. The caller keeps the pattern alive.
 class LifeRuns {
  public:
-  /// Throws Error with the target's name if the cells are so far apart or so numerous that only Macrocell can hold
-  /// them.
+  /// Throws Error with the target's name if only Macrocell can hold the cells, because they are too numerous or too far
+  /// apart.
   LifeRuns(const LifePattern& pattern, const LifeTarget& target);
   const life_detail::LifeBox& box() const { return box_; }
-  /// Calls use(x, y, count) row by row from the top, from left to right within a row. Runs may touch. Throws
-  /// InterruptedError after a stop request.
+  /// Calls use(x, y, count) for all runs, row by row from the top, and from left to right within a row. Two runs may be
+  /// adjacent. Throws InterruptedError after a stop request.
   void for_each(const std::function<void(std::int64_t x, std::int64_t y, std::int64_t count)>& use) const;
 
  private:
@@ -67,8 +67,8 @@ class LifeRuns {
 
 /// Returns "B3/S23", followed by the topology if there is one.
 std::string rule_text(const LifePattern& pattern);
-/// Writes a line per comment and replaces its first character by `mark`. Writes "#C " if '#' alone would give the line
-/// another meaning.
+/// Writes each comment as a line whose first character is replaced by `mark`. If the mark '#' would give the line
+/// another meaning, writes "#C " instead.
 void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark);
 
 }  // namespace gradus::files

@@ -14,16 +14,15 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which names and contents are matched and documents list them. The CMake files of the
-// fuzzers read this list.
-// clang-format off
+// The formats. Names and contents are matched in this order, and documents list the formats in this order. The CMake
+// files of the fuzzers read this list.
 #define GRADUS_LIFE_FORMATS \
-  FORMAT(life_rle) \
-  FORMAT(life_macrocell) \
-  FORMAT(life_106) \
-  FORMAT(life_105) \
-  FORMAT(life_plaintext) \
-  FORMAT(life_netpbm) \
+  FORMAT(life_rle)          \
+  FORMAT(life_macrocell)    \
+  FORMAT(life_106)          \
+  FORMAT(life_105)          \
+  FORMAT(life_plaintext)    \
+  FORMAT(life_netpbm)       \
   FORMAT(life_image)
 // clang-format on
 #define FORMAT(id) extern constinit const LifeFormat id##_format;

@@ -15,23 +15,24 @@
 
 namespace gradus::files {
 
-/// Returns the formats in the order in which names or contents are matched.
+/// Returns the formats, in the order in which names and contents are matched.
 std::span<const LifeFormat* const> life_formats();
 
-/// Reads a pattern from a file, or from standard input if the path is "-". Accepts gzip-compressed data. The format
-/// follows from the content if it begins with the format's name ([M2], #Life 1.06, P1 …, PNG), otherwise from the file
-/// extension, otherwise from the look of the lines. The file of each format documents the features it supports.
+/// Reads a pattern from a file, or from standard input if the path is "-". Accepts gzip-compressed data. If the content
+/// begins with the name of a format ([M2], #Life 1.06, P1 …, PNG), this format is used. Otherwise the file extension
+/// determines the format, and if it is unknown, the form of the lines. The file of each format documents the features
+/// that it supports.
 ///
 /// The cells become a grid, or a tree if a grid would be large and mostly empty. Throws InputError with
-/// file:line:column for malformed input, and names unsupported features (more states, rules that are not B/S, other
-/// topologies).
+/// file:line:column for malformed input. The error names unsupported features (more states, rules that are not B/S,
+/// other topologies).
 LifePattern read_life(const std::string& path, const LifeReadOptions& options = {});
 
-/// Parses a pattern in memory; `name` is for messages. A null format is detected from the content.
+/// Parses a pattern in memory. `name` appears in messages. If the format is null, the content determines it.
 LifePattern parse_life(std::span<const std::byte> bytes, std::string_view name, const LifeFormat* format,
                        const LifeReadOptions& options = {});
 
-/// A way to write a pattern, selected by the file extension (LifeFormat::written). Text formats may be followed by .gz.
+/// A way to write a pattern. The file extension selects it (LifeFormat::written). For text formats, .gz may follow.
 struct LifeOutputKind {
   const LifeFormat* format = nullptr;
   std::string_view ending;
@@ -41,12 +42,12 @@ struct LifeOutputKind {
 std::optional<LifeOutputKind> life_output(const std::string& path);
 
 /// Writes cells, rule, topology, generation and comments, as far as the format supports them. RLE, plaintext and
-/// pictures hold the smallest rectangle of live cells. Pictures of a bounded world hold all of it, so that a sequence
-/// has one size. `scale` is the number of pixels per cell in both directions. Throws Error, which recommends Macrocell,
-/// if the cells are too far apart.
+/// pictures hold the smallest rectangle of live cells, but pictures of a bounded world hold the whole world, so that
+/// all pictures of a sequence have the same size. `scale` is the number of pixels per cell in both directions. If the
+/// cells are too far apart, throws Error, which recommends Macrocell.
 void write_life(core::AtomicFile& file, const LifePattern& pattern, const LifeOutputKind& kind, std::int64_t scale = 1);
 
-/// Returns the text of a file with that extension.
+/// Returns the text of a file with this extension.
 std::string life_text(const LifePattern& pattern, const std::string& ending, const std::stop_token& stop = {});
 
 }  // namespace gradus::files

@@ -1,4 +1,4 @@
-// Life patterns as pictures: PBM and PGM are read here, PNG and JPEG by the picture readers.
+// Life patterns as pictures. PBM and PGM are read here, PNG and JPEG by the picture readers.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,7 +18,7 @@ bool is_space(char letter) {
   return is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\v' || letter == '\f';
 }
 
-/// Reverses the bits of each byte: the first cell is bit 0 in a grid's words but the highest bit in PBM's bytes.
+/// Reverses the bits of each byte. The first cell is bit 0 in a grid's words, but the highest bit in PBM's bytes.
 constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
   word = (word & 0x5555555555555555) << 1 | (word >> 1 & 0x5555555555555555);
   word = (word & 0x3333333333333333) << 2 | (word >> 2 & 0x3333333333333333);
@@ -73,7 +73,7 @@ class NetpbmReader final : public LifeReader {
       else take_letters(text, at, last);
       if (at == before) break;
     }
-    if (done_) at = text.size();  // more pictures may follow
+    if (done_) at = text.size();  // the file may hold more pictures
     count_lines(text.substr(0, at));
     return at;
   }
@@ -167,7 +167,7 @@ class NetpbmReader final : public LifeReader {
     promised_ = true;
   }
 
-  /// Adds a row to the grid when it arrives: a header alone takes no memory.
+  /// Allocates a row of the grid when it arrives, so that a header alone takes no memory.
   std::uint64_t* next_row() {
     const std::int64_t words = width_ / 64 + (width_ % 64 > 0 ? 1 : 0);
     rows_.resize(rows_.size() + static_cast<std::size_t>(words));
@@ -271,7 +271,7 @@ class ImageReader final : public LifeReader {
   std::string bytes_;
 };
 
-/// Copies a window of the box's size from (left, top); cells outside the given grid are dead.
+/// Copies a window of the box's size, beginning at (left, top). Cells outside the given grid are dead.
 LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const life_detail::LifeBox& box,
                    const LifeTarget& target) {
   LifeGrid window(box.height, box.width);
@@ -297,7 +297,7 @@ LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::i
   life_detail::LifeBox box = runs.box();
   if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
     box = life_detail::world_box(pattern.width, pattern.height);
-  if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // a picture needs at least a pixel
+  if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // a picture must have at least one pixel
   if (scale > most_pixels / scale || box.height > most_pixels / (scale * scale) / box.width)
     throw Error("cannot write '" + target.name + "': " + std::to_string(box.width) + " x " +
                 std::to_string(box.height) + " cells of " + std::to_string(scale) + " x " + std::to_string(scale) +
@@ -318,7 +318,7 @@ void paint_row(const LifeGrid& cells, std::int64_t y, std::int64_t scale, Byte* 
     std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
 }
 
-/// Repeats each cell of a row `scale` times, using the buffer `words`.
+/// Repeats each cell of a row `scale` times. `words` is a buffer.
 const std::uint64_t* scaled(const LifeGrid& cells, std::int64_t y, std::int64_t scale,
                             std::vector<std::uint64_t>& words) {
   words.assign(static_cast<std::size_t>(cells.width() * scale / 64 + 1), 0);

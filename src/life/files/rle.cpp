@@ -43,7 +43,7 @@ class RleReader final : public LifeReader {
     const std::string_view text = trimmed(line);
     if (!begun_) {
       if (text.starts_with("#CXRLE")) return take_place(line);
-      // Written by older programs; a rule in the header follows later and overrides this one.
+      // Older programs write this line. A rule in the header comes later and overrides it.
       if (text.starts_with("#r ")) return take_rule(trimmed(text.substr(3)), column_of(line, text) + 3);
       if (text.starts_with("#P ") || text.starts_with("#R ")) return take_corner(line, text.substr(3));
     }
@@ -51,7 +51,7 @@ class RleReader final : public LifeReader {
       pattern_.comments.emplace_back(text);
       return;
     }
-    if (ended_ || text.empty()) return;  // ignores everything after the '!'
+    if (ended_ || text.empty()) return;  // everything after the '!' is ignored
     if (begun_) return take_runs(line);
     begun_ = true;
     // Some files have no header.
@@ -63,7 +63,7 @@ class RleReader final : public LifeReader {
     return static_cast<std::size_t>(part.data() - line.data()) + 1;
   }
 
-  /// Parses "#CXRLE Pos=-3,5 Gen=100", Golly's extension.
+  /// Parses Golly's extension "#CXRLE Pos=-3,5 Gen=100".
   void take_place(std::string_view line) {
     std::string_view rest = trimmed(line).substr(6);
     while (!(rest = trimmed(rest)).empty()) {
@@ -81,7 +81,7 @@ class RleReader final : public LifeReader {
     }
   }
 
-  /// Parses "#P -3 5", XLife's place of the first cell. Golly's place overrides it.
+  /// Parses XLife's line "#P -3 5", the place of the first cell. Golly's place overrides it.
   void take_corner(std::string_view line, std::string_view rest) {
     const auto [left, top] = place_in(line, trimmed(rest));
     if (std::exchange(positioned_, true)) return;
@@ -99,7 +99,7 @@ class RleReader final : public LifeReader {
       if (rest.find('=') == std::string_view::npos || (key != "x" && key != "y" && key != "rule"))
         fail_at(column, core::excerpt(key) + " where a header such as 'x = 3, y = 3, rule = B3/S23' is expected");
       rest.remove_prefix(rest.find('=') + 1);
-      // The rule comes last, because its topology may contain a comma.
+      // The rule is the last entry of the header, because its topology may contain a comma.
       const std::size_t end = key == "rule" ? rest.size() : std::min(rest.find(','), rest.size());
       const std::string_view value = trimmed(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -141,7 +141,7 @@ class RleReader final : public LifeReader {
       }
       take_run(letter, count, column);
     }
-    // A count may end a line, with its tag on the next one.
+    // A line may end after a count, whose tag is then on the next line.
     if (count_column_ != 0) count_column_ = 1;
   }
 
@@ -157,7 +157,7 @@ class RleReader final : public LifeReader {
         break;
       }
       case '$':
-        // The last row may have an end too.
+        // The last row may have an end tag, too.
         if (count > height_ - y_)
           fail_at(column, has_header_ ? "the end of row " + number_text(y_, count) +
                                             "; the header says that y = " + std::to_string(height_) + correct_it
@@ -191,7 +191,7 @@ class RleReader final : public LifeReader {
   }
 
   LifeCells cells_;
-  // The size in the header, which cells must not exceed.
+  // The size in the header; all cells must be inside.
   std::int64_t width_ = farthest_cell;
   std::int64_t height_ = farthest_cell;
   std::int64_t greatest_x_ = 0;
@@ -200,7 +200,7 @@ class RleReader final : public LifeReader {
   bool positioned_ = false;
   bool ended_ = false;
   std::int64_t count_ = 0;
-  std::size_t count_column_ = 0;  ///< column of the pending count; 0: no count
+  std::size_t count_column_ = 0;  ///< column of the count that waits for its tag; 0: no count
   std::int64_t x_ = 0;
   std::int64_t y_ = 0;
 };
@@ -210,7 +210,7 @@ class RleText {
  public:
   explicit RleText(TextOutput& output) : output_(output) {}
 
-  /// Adds live cells, in order from the top row down and from left to right.
+  /// Adds live cells. Calls must be in order from the top row down, and from left to right.
   void add(std::int64_t x, std::int64_t y, std::int64_t count) {
     if (x == x_ && y == y_ && alive_ > 0) {
       alive_ += count;

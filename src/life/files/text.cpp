@@ -145,7 +145,7 @@ LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
 
 namespace {
 
-/// The size up to which a grid is allocated before any cell is known.
+/// The size up to which a grid is allocated before any of its cells is known.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{16} << 20;
 
 /// Returns the bytes of a grid, saturating on overflow.
@@ -189,7 +189,7 @@ void LifeCells::become_grid() {
   for (const life_detail::LifeBlock& block : slots_)
     for (std::int64_t row = 0; row < 8; ++row) {
       const std::uint64_t bits = block.cells >> (8 * row) & 0xff;
-      // Blocks are aligned to 8 columns, so that none spans two words.
+      // Blocks are aligned to 8 columns, so no block spans two words.
       if (bits != 0) grid_.words()[(block.y * 8 + row) * grid_.stride() + block.x / 8] |= bits << (block.x % 8 * 8);
     }
   slots_ = {};
@@ -207,8 +207,8 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   return slots_[slot];
 }
 
-/// Makes room for more blocks, or switches to a grid if it needs no more memory. Returns false if neither fits the
-/// limit.
+/// Makes room for more blocks, or switches to a grid if it needs no more memory. If neither fits the limit, returns
+/// false.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
@@ -235,7 +235,7 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
       if (!grow()) return false;
       continue;
     }
-    // Arithmetic shifts, so that negative coordinates work too.
+    // Uses arithmetic shifts, because coordinates may be negative.
     const std::int64_t next = std::min(end, ((x >> 3) + 1) * 8);
     const std::uint64_t bits = ((std::uint64_t{1} << (next - x)) - 1) << (x & 7);
     block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
@@ -278,7 +278,8 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
     const int across = static_cast<int>(x & 7);
     const int down = static_cast<int>(y & 7);
     const std::uint64_t western =
-        std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);  // columns that stay in the western block
+        // Number of columns that stay in the western block.
+        std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);
     const std::uint64_t west = (block.cells & western) << across;
     const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);
     const auto put = [&](std::uint64_t cells, std::int64_t at_x, std::int64_t at_y) {

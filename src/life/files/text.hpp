@@ -23,11 +23,11 @@ inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 62;
 /// A rule with an optional topology: "B3/S23:T64,48".
 struct LifeWorld {
   LifeRule rule;
-  std::optional<LifeBoundary> boundary = {};  ///< dead or torus, of this size:
+  std::optional<LifeBoundary> boundary = {};  ///< boundary of the world: dead or torus, with this size
   std::int64_t width = 0;
   std::int64_t height = 0;
 };
-/// Throws UsageError for malformed text and sets `place` to the position of the fault.
+/// Parses a rule. If the text is malformed, sets `place` to the position of the fault and throws UsageError.
 LifeWorld parse_life_world(std::string_view text, std::size_t* place = nullptr);
 
 /// A pattern that is read in chunks.
@@ -38,63 +38,65 @@ class LifeReader {
   LifeReader& operator=(const LifeReader&) = delete;
   virtual ~LifeReader() = default;
 
-  /// Consumes a chunk and returns the number of bytes used, as for TakeLines: whole lines, if the format has lines.
+  /// Consumes whole lines of a chunk, or any bytes if the format has no lines. Returns the number of bytes used, as for
+  /// TakeLines.
   virtual std::size_t take(std::string_view text, bool last);
-  /// Called after the last chunk.
+  /// Called once, after the last chunk.
   virtual LifePattern finish() = 0;
 
  protected:
-  /// Consumes a line without its end. `line_` is its number.
+  /// Consumes a line, without its line end. `line_` is its number.
   virtual void take_line(std::string_view) {}
-  /// Throws InputError for this column of the current line; columns count from 1.
+  /// Throws InputError for a column of the current line. Columns count from 1.
   [[noreturn]] void fail_at(std::size_t column, const std::string& what) const;
-  [[noreturn]] void fail(const std::string& what) const { fail_at(0, what); }  ///< reports the line as a whole
+  /// Reports the whole line instead of a column.
+  [[noreturn]] void fail(const std::string& what) const { fail_at(0, what); }
 
-  /// Parses all of `text` as an integer in [least, most]. The text starts at this column.
+  /// Parses all of `text` as an integer in [least, most]. `column` is the column where the text starts.
   std::int64_t whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
                      std::int64_t most) const;
-  /// Parses "X Y" separated by blanks; `text` is a part of the line.
+  /// Parses "X Y", separated by blanks. `text` is a part of the current line.
   std::pair<std::int64_t, std::int64_t> place_in(std::string_view line, std::string_view text,
                                                  std::int64_t farthest = farthest_cell) const;
   /// Parses a generation of 64 bits.
   void take_generation(std::string_view text, std::size_t column);
   /// Parses "B3/S23" or "B3/S23:T64,48".
   void take_rule(std::string_view text, std::size_t column);
-  /// Throws Error, not InputError: the live cells up to this place need more memory than allowed.
+  /// Throws Error, not InputError, because the live cells up to this place need more memory than allowed.
   [[noreturn]] void fail_memory(std::size_t column) const;
 
-  /// Returns "FILE:LINE:COLUMN: ".
+  /// Returns "FILE:LINE:COLUMN: " for the current line.
   std::string where(std::size_t column) const;
 
   std::string name_;
   LifeReadOptions options_;
   LifePattern pattern_;
   std::size_t line_ = 0;
-  bool line_is_open_ = false;  ///< the current line is the last of the file and has no end
+  bool line_is_open_ = false;  ///< true if the current line is the last line of the file and has no line end
 
  private:
-  char line_end_ = '\0';  ///< '\r' in old files without '\n', once known
+  char line_end_ = '\0';  ///< the line end; '\r' in old files that have no '\n'
 };
 
-/// For LifeFormat::reader.
+/// Creates a reader, for LifeFormat::reader.
 template <class Reader>
 std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOptions& options) {
   return std::make_unique<Reader>(std::move(name), options);
 }
 
-/// Live cells that arrive in runs. They are stored as a grid if its size is known and it is small or densely populated,
-/// and otherwise as a hash table of 8 x 8 blocks.
+/// Live cells that arrive in runs. If their size is known, and the grid would be small or densely populated, they are
+/// stored as a grid, otherwise as a hash table of 8 x 8 blocks.
 class LifeCells {
  public:
   explicit LifeCells(std::uint64_t memory_limit) : memory_limit_(memory_limit) {}
 
-  /// Promises that all cells will be in [0, width) x [0, height).
+  /// Promises that all cells will be in [0, width) x [0, height), so that a grid can be used.
   void promise(std::int64_t width, std::int64_t height);
-  /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. Returns false,
-  /// without adding cells, if the memory limit would be exceeded.
+  /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. If the memory
+  /// limit would be exceeded, adds no cells and returns false.
   [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count);
-  /// Moves the cells to the pattern, whose cell (0, 0) is at `left` and `top`. The grid covers the promised size, or
-  /// else the smallest rectangle of live cells.
+  /// Moves the cells to the pattern. Their cell (0, 0) gets the coordinates `left` and `top`. A grid covers the
+  /// promised size or, without a promise, the smallest rectangle of live cells.
   void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:
@@ -111,17 +113,17 @@ class LifeCells {
   LifeGrid grid_;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
-  std::vector<life_detail::LifeBlock> slots_;  ///< a block without cells is a free slot
+  std::vector<life_detail::LifeBlock> slots_;  ///< a slot with a block that has no cells is free
   std::size_t taken_ = 0;
 };
 
-/// The characters of two-state RLE runs, before the '!' that ends them.
+/// The characters that two-state RLE runs may contain, except the '!' that ends them.
 inline constexpr std::string_view run_letters = "0123456789boA$. \t\r";
 
-/// Returns true for a line of runs, with or without the final '!'. Dots alone are plaintext.
+/// Returns true for a line of runs, with or without the final '!'. Returns false for dots alone, which are plaintext.
 bool is_runs(std::string_view line);
 
-/// Makes the cells [first, first + count) of a row alive.
+/// Sets the cells [first, first + count) of a row to alive.
 void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count);
 
 }  // namespace gradus::files

@@ -11,7 +11,7 @@
 
 namespace gradus::life_detail {
 
-/// Two alternating grids. The last pass writes to `last`, the one before to `other`.
+/// Two alternating grids. The last pass writes to `last`, the pass before it to `other`.
 template <class Grid>
 struct Turns {
   Grid last;
@@ -19,13 +19,13 @@ struct Turns {
   std::int64_t passes;
 
   GRADUS_HOST_DEVICE Grid target(std::int64_t pass) const { return (passes - 1 - pass) % 2 == 0 ? last : other; }
-  /// Returns the source of a pass after pass 0.
+  /// Returns the source of a pass other than pass 0.
   GRADUS_HOST_DEVICE Grid source(std::int64_t pass) const { return target(pass - 1); }
 };
 
-/// Calls launch(first, number) for ranges of passes of `generations` each. Between ranges, polls the stop request and
-/// reports progress. `cells_at_once` is the number of cell updates of the first ranges, which even a slow GPU completes
-/// in 0.1 s.
+/// Calls launch(first, number) for consecutive ranges of passes with `generations` each. Between two ranges, polls for
+/// a stop request and reports progress. `cells_at_once` is the number of cell updates in the first ranges, which even a
+/// slow GPU completes in 0.1 s.
 template <class Launch>
 void for_passes(const Problem& problem, const Execution& execution, std::int64_t passes, std::int64_t generations,
                 double cells_at_once, const Launch& launch) {

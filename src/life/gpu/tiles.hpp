@@ -1,4 +1,4 @@
-// Cuts a grid into the tiles of cuda_resident. Pure arithmetic, which the CPU can test.
+// Divides a grid into the tiles of cuda_resident. Contains only arithmetic, so tests can run it on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -6,28 +6,29 @@
 
 namespace gradus::life_detail {
 
-/// A tile is what a block of threads holds in registers. It is 32 words wide, one per lane of a warp. Each thread holds
-/// some rows of its word, and the warps of a block are stacked vertically. Around the cells it owns, a tile has a
-/// border of its neighbours' cells, in which incorrect cells spread inwards by one cell per generation.
+/// A tile is the part of the grid that a block of threads holds in registers. It is 32 words wide, one word per lane of
+/// a warp. Each thread holds its word in some rows, and the warps of a block are stacked vertically. Around the cells
+/// that it owns, a tile has a border of its neighbours' cells. Incorrect cells spread inwards in the border by one cell
+/// per generation.
 struct Tiling {
   static constexpr int lanes = 32;
-  static constexpr int most_depth = 32;  ///< generations: as many as the border has cells
+  static constexpr int most_depth = 32;  ///< maximum generations per pass, which is the width of the border in cells
 
   int rows = 16;
   int warps = 1;
-  int border_words = 1;        ///< left and right; 0 if a tile is as wide as the torus
-  std::int64_t own_words = 0;  ///< words that a tile owns, horizontally
+  int border_words = 1;  ///< words of the border on the left and on the right; 0 if a tile is as wide as the torus
+  std::int64_t own_words = 0;  ///< words per row that a tile owns
   std::int64_t own_rows = 0;   ///< rows that a tile owns
-  std::int64_t across = 0;     ///< tiles horizontally
-  std::int64_t down = 0;       ///< tiles vertically
+  std::int64_t across = 0;     ///< number of tiles side by side
+  std::int64_t down = 0;       ///< number of tiles on top of each other
   int depth = most_depth;      ///< generations per pass
-  bool stays = false;          ///< all tiles fit at once and keep their cells between passes
+  bool stays = false;          ///< true if all tiles fit on the GPU at once and keep their cells between passes
 
   std::int64_t tiles() const { return across * down; }
   int threads() const { return warps * lanes; }
 };
 
-/// Returns the maximum number of warps per block, limited by registers, for this many rows per thread.
+/// Returns the maximum number of warps per block for this many rows per thread. Registers limit the number.
 constexpr int most_warps(int rows) { return rows > 16 ? 16 : 32; }
 
 inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
@@ -44,11 +45,11 @@ inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
   tiling.across = (words + tiling.own_words - 1) / tiling.own_words;
 }
 
-/// Returns the tiling of a grid of `height` rows of `words` words. `one_wraps`: the torus is as wide as a warp.
-/// `blocks`: the number that the GPU runs at once. `short_rows`: threads may have 8 rows.
+/// Returns the tiling of a grid of `height` rows with `words` words each. `one_wraps` is true if the torus is as wide
+/// as a warp, and `short_rows` if threads may have 8 rows. `blocks` is the number of blocks that the GPU runs at once.
 ///
-/// If all tiles fit at once, the cells stay in registers, and a barrier of all blocks separates the passes; it takes as
-/// long as some generations. Otherwise each pass reads and writes memory, and larger tiles reduce redundant
+/// If all tiles fit at once, the cells stay in registers, and a barrier of all blocks separates the passes. The barrier
+/// takes as long as some generations. Otherwise each pass reads and writes memory, and larger tiles reduce redundant
 /// computation.
 inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps, std::int64_t generations, int blocks,
                         bool short_rows) {
@@ -71,7 +72,7 @@ inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps,
   }
   tiling.rows = 16;
   tiling.stays = false;
-  // Uses the full depth of the border, in passes of nearly equal length.
+  // Reduces the depth so that all passes have nearly the same number of generations.
   const std::int64_t passes = (generations + Tiling::most_depth - 1) / Tiling::most_depth;
   tiling.depth = static_cast<int>((generations + passes - 1) / passes);
   tiling.warps = most_warps(tiling.rows);

@@ -17,7 +17,7 @@ inline constexpr int word_bits = 32;
 /// A grid in GPU memory, in words of 32 bits: bit i of word c of a row is column 32 c + i.
 struct Words {
   Word* words;
-  std::int64_t stride;  ///< words between rows
+  std::int64_t stride;  ///< distance between rows, in words
   __device__ Word* row(std::int64_t y) const { return words + y * stride; }
 };
 struct ConstWords {
@@ -26,13 +26,13 @@ struct ConstWords {
   __device__ const Word* row(std::int64_t y) const { return words + y * stride; }
 };
 
-/// The properties that all grids of a job share.
+/// Properties that all grids of a job share.
 struct Extent {
   std::int64_t height;
   std::int64_t width;
   bool torus;
 
-  /// Returns the words per row in memory, a multiple of 64 cells.
+  /// Returns the words per row in memory. Rows are padded to a multiple of 64 cells.
   GRADUS_HOST_DEVICE std::int64_t row_words() const { return (width + 63) / 64 * 2; }
   /// Returns the mask of the cells in word `column`.
   __device__ Word mask(std::int64_t column) const {
@@ -62,9 +62,9 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
 }
 
 /// Loads the cells 32 `column` to 32 `column` + 31 of any row. `column` may be outside the grid: beyond a border the
-/// cells are dead, and on a torus they come from the opposite side. Sees words that other blocks have written.
+/// cells are dead, and on a torus they come from the opposite side. The load sees words that other blocks have written.
 ///
-/// If the width of a torus is no multiple of 32, its seam is inside a word, and the cells come from up to three words.
+/// If the width of a torus is no multiple of 32, its seam is inside a word. Cells there come from up to three words.
 class Column {
  public:
   __device__ Column(const Extent& extent, std::int64_t column) {
@@ -109,8 +109,8 @@ class Column {
   std::int64_t word_ = 0;
   Word mask_ = ~Word{0};
   int shift_ = 0;
-  int before_seam_ = word_bits;  ///< cells
-  int period_ = 0;               ///< width of a narrow torus
+  int before_seam_ = word_bits;  ///< cells of the narrow torus
+  int period_ = 0;               ///< width of the narrow torus
   bool is_apart_ = false;
 };
 
@@ -130,7 +130,7 @@ struct WordOps {
 #include "life/network/network-inl.hpp"
 #undef GRADUS_LIFE_INLINE
 
-/// The rules of even and odd generations, for the general network.
+/// The rules of even and odd generations as data of the general network.
 struct AnyRule {
   Coefficients of[2];
 };
@@ -138,7 +138,7 @@ inline AnyRule any_rule(const Problem& problem) {
   return {{coefficients_of(problem.even), coefficients_of(problem.odd)}};
 }
 
-/// Returns the row sums of a word, given the words left and right of it.
+/// Returns the row sums of a word. `left` and `right` are the words next to it.
 __device__ __forceinline__ RowSums<Word> sums_of(Word left, Word here, Word right) {
   return row_sums<WordOps>(__funnelshift_l(left, here, 1), here, __funnelshift_r(here, right, 1));
 }

@@ -20,14 +20,14 @@ constexpr std::uint64_t placed_bit = std::uint64_t{1} << index_bits;
 constexpr std::uint64_t index_mask = placed_bit - 1;
 constexpr std::uint64_t records_of_a_growth = std::uint64_t{1} << 14;
 constexpr int least_slot_bits = 13;
-/// New records per call of make_future() between two checks for room: five blocks, four blocks of their futures, the
-/// future, and a record of steps.
+/// Number of records that a call of make_future() may create between two checks for room: five blocks, four futures of
+/// blocks, the future of the square, and a record of steps.
 constexpr std::uint64_t records_of_a_call = 11;
-/// A leaf and a record of steps for each of the 13 blocks of 32 x 32 cells in the lowest call.
+/// The lowest call creates at most a leaf and a record of steps for each of the 13 blocks of 32 x 32 cells.
 constexpr std::uint64_t records_of_blocks = 26;
 constexpr std::uint64_t reserve = records_of_a_call * most_tree_levels + records_of_blocks;
 
-/// Combines both halves of the product, so that each bit of the result depends on both factors.
+/// Combines the upper and the lower half of the product, so that each bit of the result depends on both factors.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
@@ -49,8 +49,8 @@ std::uint64_t hash_of(const std::array<std::uint64_t, 4>& cells) {
   return fold(cells[0] ^ key0, cells[1] ^ key1) ^ fold(cells[2] ^ key2, cells[3] ^ key3);
 }
 
-/// Returns the part of the hash that the table stores. Its lowest bit distinguishes leaves from nodes, which could have
-/// the same bytes.
+/// Returns the part of the hash that the table stores. Its lowest bit distinguishes leaves from nodes, because a leaf
+/// and a node could have the same bytes.
 std::uint32_t tag_of(std::uint64_t hash, bool leaf) {
   return (static_cast<std::uint32_t>(hash >> 32) & ~1U) | (leaf ? 1U : 0U);
 }
@@ -89,11 +89,11 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
                            core::size_text(most_records_ * sizeof(Record)) + " of address space (ulimit -v)");
   }
   end_ = 1;
-  marks_ = {1};  // index 0 is the empty square, which is never free
+  marks_ = {1};  // index 0 is the empty square; it is never free
 }
 
-/// Reserves address space for all records that the limit allows. If the system grants less (ulimit -v), uses half of
-/// what it grants, because the table and the result need some too.
+/// Reserves address space for as many records as the limit allows. If the system grants less (ulimit -v), uses half of
+/// the granted space, because the table and the result need some too.
 void Universe::reserve_records() {
   const std::uint64_t wanted = most_records_;
   const auto halve = [&] { most_records_ = std::max(most_records_ / 2, 2 * reserve); };
@@ -114,7 +114,7 @@ Universe::Counts Universe::counts() const { return {end_ - 1 - spare_, collectio
 
 // ---- Records ----
 
-/// Compares arrays without a library call.
+/// Compares arrays without calling a library function.
 bool same(const std::array<std::uint32_t, 4>& a, const std::array<std::uint32_t, 4>& b) {
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
@@ -152,7 +152,7 @@ Universe::Index Universe::find_node(const Quarters& quarters) {
   return find_or_add(quarters, tag_of(hash_of(quarters), false));
 }
 
-/// Finds several nodes and prefetches the memory for all before the first look-up.
+/// Finds several nodes. Prefetches the memory for all of them before the first look-up.
 template <std::size_t count>
 void Universe::find_nodes(const std::array<Quarters, count>& keys, Index* found) {
   std::array<std::uint32_t, count> tags;
@@ -176,7 +176,8 @@ Universe::Index Universe::find_leaf(const LeafCells& cells) {
   return find_or_add(cells, tag_of(hash_of(cells), true));
 }
 
-/// Returns the next record that was unmarked at the last collection. make_room() guarantees that there is one.
+/// Returns the next free record, which is one that the last collection did not mark. make_room() guarantees that there
+/// is one.
 Universe::Index Universe::take_record() {
   std::uint64_t word = ~marks_[next_ / 64] & (~std::uint64_t{0} << (next_ % 64));
   while (word == 0) {
@@ -213,7 +214,8 @@ bool Universe::grow_records() {
   const std::uint64_t least = reserve + records_of_a_growth;
   const std::uint64_t wanted = std::min(end_ + std::max(least, end_ / 8), most_records_);
   if (wanted < end_ + least) return false;
-  // Slots for all records at a load factor of at most 3/4. The old table still exists while the new one is filled.
+  // The table needs slots for all records at a load factor of at most 3/4. The old table still exists while the new one
+  // is filled.
   int bits = slot_bits_;
   while ((std::uint64_t{3} << bits) / 4 < wanted) ++bits;
   const std::uint64_t table = bits == slot_bits_ ? 0 : sizeof(std::uint64_t) << bits;
@@ -227,7 +229,7 @@ bool Universe::grow_records() {
   return true;
 }
 
-/// Returns false if the system grants no address space.
+/// Returns false if the system does not grant the address space.
 bool Universe::grow_table(int bits) {
   std::uint64_t* const larger = map_zeros<std::uint64_t>(std::uint64_t{1} << bits);
   if (!larger) return false;
@@ -270,8 +272,8 @@ void Universe::mark(Index index, int level, bool with_futures) {
   }
 }
 
-/// Frees the records that neither the root nor an active call needs. With `keep_futures`, the known futures of needed
-/// squares count as needed. Otherwise a future is kept only if it is needed for another reason.
+/// Frees the records that neither the root nor an active call needs. With `keep_futures`, the known futures of squares
+/// that are needed count as needed, too. Without it, a future is kept only if it is needed for another reason.
 void Universe::collect(const Frame* frame, bool keep_futures) {
   ++collections_;
   std::fill(marks_.begin(), marks_.end(), 0);
@@ -307,7 +309,8 @@ void Universe::forget_unmarked_futures() {
   }
 }
 
-/// Removes unmarked records from the table and moves the other entries as if the former had never existed.
+/// Removes unmarked records from the table. Moves the remaining entries to the slots that they would have if the
+/// removed records had never existed.
 void Universe::place_marked() {
   const std::uint64_t count = std::uint64_t{1} << slot_bits_;
   const std::uint64_t mask = count - 1;
@@ -318,7 +321,8 @@ void Universe::place_marked() {
     if (is_marked(static_cast<Index>(slots_[slot] & index_mask))) ++taken_slots_;
     else slots_[slot] = 0;
   }
-  // An entry that has been placed stays there and is skipped; an entry not yet placed gives up its slot.
+  // An entry in its final slot stays there and is skipped. An entry that is not in its final slot yet gives up its
+  // slot.
   placed_ ^= placed_bit;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
     poll_stop();
@@ -382,7 +386,7 @@ void Universe::load(const LifeTree& given) {
   level_ = tree->nodes[tree->root].level;
 }
 
-/// Adds the record to `tree` as a node, after the nodes it consists of.
+/// Adds the record to `tree` as a node, after the nodes of its quarters.
 std::uint32_t Universe::copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies) {
   if (index == empty) return 0;
   if (copies[index] != 0) return copies[index];

@@ -1,4 +1,4 @@
-// HashLife's representation of the plane: equal squares share one node, whose future is computed once.
+// HashLife's representation of the plane. Equal squares share one node, whose future is computed once.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@
 
 namespace gradus::life_detail {
 
-/// All squares of a run. A square of level n has 2^n cells on a side. Squares of level 4 are leaves: their cells are
-/// bits. A square of a higher level is a node of four quarters of the level below. Equal squares share one record, so
-/// the index of a record identifies its cells, and comparing indices compares squares.
+/// All squares of a run. A square of level n has 2^n cells on a side. Squares of level 4 are leaves, whose cells are
+/// bits. A square of a higher level is a node, which has four quarters of the level below. Equal squares share one
+/// record, so the index of a record identifies its cells, and squares are compared by their indices.
 ///
 /// Memory: 32 bytes per record and 8 bytes per slot of the hash table, whose load factor is at most 3/4. `memory_limit`
-/// bounds the sum; when it is reached, unused records are collected. After an exception the universe can only be
-/// destroyed.
+/// bounds the sum. When the limit is reached, unused records are collected. After an exception, the universe can only
+/// be destroyed.
 class Universe {
  public:
   /// Throws UnsupportedError for rules in which empty space comes alive (B0).
@@ -31,7 +31,7 @@ class Universe {
   Universe& operator=(const Universe&) = delete;
   ~Universe();
 
-  /// Replaces the cells and keeps the known futures. Throws OutOfMemoryError if the memory limit is too small.
+  /// Replaces the cells but keeps the known futures. Throws OutOfMemoryError if the memory limit is too small.
   void load(const LifeTree& tree);
 
   /// Advances by powers of two, one for each binary digit of `generations`. Calls `progress` occasionally with the
@@ -54,12 +54,13 @@ class Universe {
   static constexpr Index empty = 0;  ///< the square without live cells, of every level
   static constexpr Index unknown = ~Index{0};
   static constexpr int leaf_level = 4;
-  static constexpr int block_level = 5;  ///< level whose future is computed cell by cell
+  static constexpr int block_level = 5;  ///< level of the squares whose future is computed cell by cell
   static constexpr int least_root_level = 6;
-  /// Enough for coordinates of 64 bits that move for 2^64 generations, with some room around.
+  /// The maximum level. It suffices for coordinates of 64 bits that move for 2^64 generations, with some room around
+  /// them.
   static constexpr int most_levels = most_tree_levels;
 
-  /// nw, ne, sw, se
+  /// quarters in the order nw, ne, sw, se
   using Quarters = std::array<Index, 4>;
   /// 16 x 16 cells, four rows per word: the cell in row r, column c is bit 16 * (r % 4) + c of word r / 4.
   using LeafCells = std::array<std::uint64_t, 4>;
@@ -68,7 +69,7 @@ class Universe {
     Quarters quarters;
     Index future;       ///< the central half after 2^(level - 2) generations, or unknown
     Index step_future;  ///< the central half after 2^step_exponent generations, if these are fewer, or unknown
-    Index more_steps;   ///< record with `step_future` for other steps, or 0
+    Index more_steps;   ///< record that holds `step_future` for other steps, or 0
     std::uint32_t step_exponent;
   };
   struct Steps {
@@ -85,12 +86,12 @@ class Universe {
   };
   static_assert(sizeof(Record) == 32);
 
-  /// The squares that a call of make_future() needs, so that a collection keeps them.
+  /// The squares that a call of make_future() needs. A collection keeps them.
   struct Frame {
     const Frame* above;
     int level;
     Index node;
-    std::array<Index, 9> blocks;   ///< squares of the level below
+    std::array<Index, 9> blocks;   ///< overlapping squares of the level below
     std::array<Index, 9> futures;  ///< squares two levels below
   };
 
@@ -136,24 +137,25 @@ class Universe {
   std::stop_token stop_;
 
   Record* records_ = nullptr;
-  std::uint64_t most_records_ = 0;    ///< limit of the reserved address space
-  std::uint64_t end_ = 0;             ///< records below this index may be in use
-  std::uint64_t next_ = 1;            ///< lowest index of a possibly free record
-  std::uint64_t spare_ = 0;           ///< free records from next_ to end_
-  std::vector<std::uint64_t> marks_;  ///< a bit per record below end_: in use at the last collection
+  std::uint64_t most_records_ = 0;  ///< end of the records for which address space is reserved
+  std::uint64_t end_ = 0;           ///< records below this index may be in use
+  std::uint64_t next_ = 1;          ///< no record below this index is free
+  std::uint64_t spare_ = 0;         ///< number of free records from next_ to end_
+  /// One bit per record below end_: 1 if the record was in use at the last collection.
+  std::vector<std::uint64_t> marks_;
   std::uint64_t marked_ = 0;
 
-  std::uint64_t* slots_ = nullptr;  ///< hash tag, placement bit, index
+  std::uint64_t* slots_ = nullptr;  ///< each slot holds a hash tag, the placement bit, and an index
   int slot_bits_ = 0;
   std::uint64_t taken_slots_ = 0;
-  std::uint64_t placed_ = 0;  ///< value of the placement bit in entries that are in their final slot
+  std::uint64_t placed_ = 0;  ///< value that the placement bit has in entries that are in their final slot
 
   Index root_ = empty;
   int level_ = least_root_level;
   int exponent_ = 0;
   std::uint32_t looks_ = 0;
   std::function<void(std::uint64_t)> progress_;
-  std::uint64_t done_ = 0;  ///< generations finished by advance()
+  std::uint64_t done_ = 0;  ///< number of generations that advance() has finished
   std::uint64_t collections_ = 0;
   std::uint64_t peak_ = 0;
 };

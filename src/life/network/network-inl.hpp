@@ -45,7 +45,8 @@ GRADUS_LIFE_INLINE V one_of(V cell, V ones, V v, V u) {
 template <class Ops, int rule_index>
 struct CompiledNetwork {
   using V = typename Ops::V;
-  static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);  // not in next(): the table is host code
+  // Outside of next(), because the table is host code.
+  static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);
 
   GRADUS_LIFE_INLINE explicit CompiledNetwork(const Coefficients*) {}
 
@@ -73,7 +74,7 @@ struct CompiledNetwork {
   }
 };
 
-/// The network of any rule, with the rule as data.
+/// The network of any rule, which is given as data.
 template <class Ops>
 struct GeneralNetwork {
   using V = typename Ops::V;

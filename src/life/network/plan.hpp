@@ -1,5 +1,6 @@
-// Compiles a rule into a network of three-input operations that process as many cells in parallel as a register has
-// bits. This file turns a rule known at compile time into a plan; network-inl.hpp evaluates the plan on any device.
+// Compiles a rule into a network of three-input operations. The network processes as many cells in parallel as a
+// register has bits. This file turns a rule known at compile time into a plan; network-inl.hpp evaluates the plan on
+// any device.
 //
 // The three cells w, c, e of a row (left neighbour, cell, right neighbour) are added to sum = w ^ c ^ e and carry =
 // majority(w, c, e). The result serves three rows of cells. From three such rows,
@@ -8,14 +9,14 @@
 //   twos  = xor of the carries,    fours = majority of the carries,
 //
 // so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and 0 <= K <= 4. The next
-// state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead one T. K is encoded in two bits,
-// u and v. Values 0 to 3 use their binary code; 4 shares the code of another K if the rule does not distinguish the
-// two. What remains is a function of four bits (u, v, ones, cell). The cheapest pair of three-input operations for it
-// is searched; three operations always suffice. In total, 2 operations form a row's sums, 4 combine three rows, 2 form
-// u and v, and 2 apply the rule: 10 for B3/S23, at most 14 for any rule.
+// state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has T. K is encoded in two
+// bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if the rule does not
+// distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler searches the cheapest
+// pair of three-input operations for this function; three operations always suffice. In total, 2 operations form a
+// row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most 14 for any rule.
 //
-// Source: bit-parallel full adders are folklore. Summing nine cells, including the centre, avoids separate sums for the
-// middle row.
+// Source: bit-parallel full adders are folklore. Because all nine cells are summed, including the centre, the middle
+// row needs no separate sums.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ using Table = std::uint8_t;
 inline constexpr Table xor_table = 0x96;
 inline constexpr Table majority_table = 0xE8;
 
-/// The input bits of the rule after K is encoded, as Plan names them.
+/// The input bits of the rule after K has been encoded. Plan refers to them.
 enum : int { of_cell = 0, of_ones = 1, of_v = 2, of_u = 3 };
 
 struct Plan {
@@ -42,8 +43,8 @@ struct Plan {
   bool muxed = false;
   int first = 0, second = 0, third = 0, fourth = 0, fifth = 0;
   Table inner = 0, other = 0, outer = 0;
-  /// True if K = 4 has no code. Then the result is joined(K is 4, result, at_four), where at_four is one of the bits
-  /// or, if `four_takes_two`, ones ^ cell.
+  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, at_four). at_four is one of the bits
+  /// or, if `four_takes_two` is set, ones ^ cell.
   bool four_apart = false;
   bool four_takes_two = false;
   int at_four = 0;
@@ -97,11 +98,12 @@ struct Four {
   std::uint8_t of[16];
 };
 
-/// Finds an inner operation and an outer one that also takes the bits `fourth` and `fifth`; returns false if there are
-/// none. `of_inner` maps each of the sixteen indices to the index of the inner operation's three bits.
+/// Finds an inner and an outer operation. The outer operation has the inner result and the bits `fourth` and `fifth` as
+/// inputs. Returns false if there are no such operations. `of_inner` maps each of the sixteen indices to the index of
+/// the inner operation's three bits.
 ///
 /// The inner operation splits its eight indices into two groups. Two indices must be in different groups if they need
-/// different outcomes for the same values of the other two bits. These conflicts form a graph, which must be
+/// different outcomes for the same values of `fourth` and `fifth`. These conflicts form a graph, which must be
 /// 2-colourable.
 constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, int fifth, int& inner, int& outer) {
   std::uint8_t wants[8][4];
@@ -167,7 +169,7 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
         plan.inner = static_cast<Table>(inner);
         plan.outer = static_cast<Table>(outer);
       }
-    int tables[2]{};  // the rule where the omitted bit is 0 and where it is 1
+    int tables[2]{};  // the rules that apply where the omitted bit is 0 and where it is 1
     for (int index = 0; index < 16; ++index)
       if (wanted.of[index] == yes) tables[index >> left_out & 1] |= 1 << of_inner[index];
     const int cost = 30 + cost_of(tables[0]) + cost_of(tables[1]);
@@ -190,12 +192,12 @@ constexpr Plan plan_of(LifeRule rule) {
     wanted.of[index] = outcome(rule, 2 * k + (index >> of_ones & 1), index & 1);
   }
   Plan plan;
-  // Searches a K that can share its code with 4.
+  // Searches for a K that can share its code with 4.
   int code_of_four = -1;
   for (int k = 0; k < 4 && code_of_four < 0; ++k) {
     Four both = wanted;
     bool fits = true;
-    for (int rest = 0; rest < 4; ++rest) {  // ones, cell
+    for (int rest = 0; rest < 4; ++rest) {  // by ones and cell
       std::uint8_t& here = both.of[8 * (k & 1) + 4 * (k >> 1) + rest];
       const std::uint8_t there = outcome(rule, 8 + (rest >> 1), rest & 1);
       if (here == any) here = there;
@@ -249,7 +251,7 @@ constexpr Coefficients coefficients_of(LifeRule rule) {
   return result;
 }
 
-/// The rules with compiled kernels; all others use the general network.
+/// The rules that have compiled kernels. All other rules use the general network.
 inline constexpr auto& compiled_rules = named_life_rules;
 inline constexpr int compiled_rule_count = sizeof compiled_rules / sizeof compiled_rules[0];
 

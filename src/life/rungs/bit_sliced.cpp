@@ -1,16 +1,17 @@
 // bit_sliced: 64 cells per word, added by logic operations on whole registers; one core.
 //
-// What changes from `openmp_bytes`: a cell is one bit instead of eight. Bit-parallel full adders compute the sum of its
-// neighbours, one binary digit after another, for the 64 cells of a word or the 512 of a register at once. The sums of
-// a row's three horizontal neighbours are computed once and also serve the rows above and below. If the CPU has
-// three-input operations (AVX-512: vpternlog), a full adder takes two of them and B3/S23 takes 10, plus the shifts that
-// align neighbours. plan.hpp builds the network for every rule.
+// What changes from `openmp_bytes`: a cell is one bit instead of eight. Bit-parallel full adders compute the number of
+// live neighbours, one binary digit after another, for the 64 cells of a word or the 512 of a register at once. The
+// sums of a row's three horizontal neighbours are computed once and also serve the rows above and below. If the CPU has
+// three-input operations (AVX-512: vpternlog), a full adder takes two of them, and B3/S23 takes 10 in addition to the
+// shifts that align neighbours. plan.hpp builds the network for every rule.
 //
-// If a grid is only a few words wide, registers hold words of several rows instead of several words of a row. Otherwise
-// most of a register would be empty.
+// If a grid is only a few words wide, a register holds words of several rows instead of several words of a row.
+// Otherwise most of the register would be empty.
 //
-// Work, with AVX-512: 12 operations for 512 cells, two at a time: 6 cycles. AVX2: about 30 for 256. Memory: two grids
-// of one bit per cell. A generation reads one and writes the other, 1/8 byte per cell in each direction.
+// Work, with AVX-512: 12 operations for 512 cells, two at a time, which takes 6 cycles. AVX2: about 30 operations for
+// 256 cells. Memory: two grids of one bit per cell. A generation reads one grid and writes the other, 1/8 byte per cell
+// in each direction.
 //
 // Limits: none. One core.
 //
@@ -68,7 +69,7 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
   cpu::Scratch scratch(static_cast<std::size_t>(2 * area) * 8);
   auto* const grids = static_cast<std::uint64_t*>(scratch.data());
   std::memset(grids, 0, static_cast<std::size_t>(2 * area) * 8);
-  std::uint64_t* current = grids + area + lanes;  // swapped before each generation
+  std::uint64_t* current = grids + area + lanes;  // source and target, which are swapped before each generation
   std::uint64_t* other = grids + lanes;
   Columns grid{.from = current,
                .to = other,
@@ -106,8 +107,8 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
 Solved bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
   Ticker tick(problem, execution);
-  // Columns need four more operations to align the words above and below, but rows of few words leave most of a
-  // register empty.
+  // Aligning the words above and below takes four more operations in columns. But in rows of few words, most of a
+  // register is empty.
   if (problem.cells.row_words() <= lanes_here() / 2) advance_narrow(problem, steps, tick, phases);
   else advance_wide(problem, steps, tick, phases);
   return {};

@@ -1,13 +1,13 @@
 // cuda_bit_sliced: 32 cells per word; a network of logic operations counts the neighbours of all 32 at once.
 //
-// What changes from `cuda_shared`: a thread computes a word instead of a cell. In each of three rows it loads its word
-// and the words left and right, shifts in the bits of these neighbours, and adds with bit-parallel full adders: sums
-// and carries are words too (network/plan.hpp). A LOP3 instruction is any function of three words, so a rule takes
-// about ten. Nothing is unpacked: the cells stay in the caller's format.
+// What changes from `cuda_shared`: a thread computes a word instead of a cell. In each of three rows, it loads its word
+// and the words to the left and right, and shifts in the bits of these neighbours. It adds with bit-parallel full
+// adders, whose sums and carries are words too (network/plan.hpp). A LOP3 instruction computes any function of three
+// words, so a rule takes about ten of them. Nothing is unpacked: the cells stay in the caller's format.
 //
-// Bytes: one bit is read and one written per cell, an eighth of `cuda_shared`; the other rows and columns come from the
-// caches. Operations: nine loads, six shifts and about 27 logic operations per 32 cells. For large grids, the floor is
-// one pass over memory per generation; small grids are limited by launches.
+// Bytes: one bit is read and one bit is written per cell, an eighth of the traffic of `cuda_shared`; the words of other
+// rows and columns come from the caches. Operations: nine loads, six shifts and about 27 logic operations per 32 cells.
+// For large grids, a generation takes at least the time of one pass over memory; small grids are limited by launches.
 //
 // Limits: none.
 //
@@ -24,7 +24,7 @@ namespace gradus::life_detail {
 
 namespace {
 
-// One thread per word. Launch shape: blocks of 256 threads, linear over the words of all rows.
+// Computes one word per thread. Launch shape: blocks of 256 threads, linear over the words of all rows.
 constexpr int block_threads = 256;
 
 __global__ void next_generation_of_words(ConstWords from, Words to, Extent extent,
@@ -37,7 +37,7 @@ __global__ void next_generation_of_words(ConstWords from, Words to, Extent exten
   const Column left(extent, column - 1);
   const Column here(extent, column);
   const Column right(extent, column + 1);
-  Word cells = 0;  // this word in the row that was added last
+  Word cells = 0;  // this thread's word in the row that was added last
   const auto sums_of_row = [&](std::int64_t at) {
     cells = 0;
     if (extent.torus) at = wrapped(at, extent.height);

@@ -2,22 +2,22 @@
 //
 // What changes from `cuda_bit_sliced`: there, each generation passes through memory and costs a launch, and each word
 // is loaded and added again for the rows above and below. Here, a thread holds one word of 8 or 16 rows in registers, a
-// warp a strip of 1024 columns, and a block a tile of such strips:
+// warp holds a strip of 1024 columns, and a block holds a tile of such strips:
 //
 // * Left and right neighbours come from adjacent lanes by two shuffles per word. Neighbours above and below are in the
-//   same thread, except for its first and last row, whose sums pass through shared memory with one barrier per
-//   generation.
-// * The sums of a row are computed once for the three rows that need them. In total, 32 cells take 2 shuffles, 2
-//   shifts and about 10 logic operations.
+//   same thread, except for the thread's first and last row. The sums of these two rows pass through shared memory,
+//   with one barrier per generation.
+// * The sums of a row are computed once for the three rows that need them. In total, 32 cells take 2 shuffles, 2 shifts
+//   and about 10 logic operations.
 // * A tile includes a border of 32 columns and up to 32 rows of its neighbours' cells. Incorrect cells spread inwards
-//   from its rim by one cell per generation, so up to 32 generations are correct without communication.
+//   from the tile's rim by one cell per generation, so up to 32 generations are correct without communication.
 // * If all tiles fit on the GPU at once, they stay in registers. Each pass writes only the rims for the neighbours and
 //   reads the borders again, with a barrier of all blocks in between. Larger grids pass through memory once per pass
 //   instead of once per generation.
 //
-// Operations: 12 per word on the limiting unit, plus the borders: 6 % of the columns, and 10 to 33 % of the rows. The
-// rate of that unit is the floor (1.67e13 operations per second on an NVIDIA H200: 4.4e13 cells). Bytes: for large
-// grids, 1/4 byte per cell and pass.
+// Operations: 12 per word on the unit that limits the rate. The borders add 6 % for columns, and 10 to 33 % for rows.
+// On an NVIDIA H200, this unit performs 1.67e13 operations per second, so at most 4.4e13 cells per second can be
+// computed. Bytes: for large grids, 1/4 byte per cell and pass.
 //
 // Each rule in the list of network/plan.hpp has a compiled network. All other rules, and rules that change between
 // generations, use the general network at half the rate.
@@ -45,11 +45,12 @@ namespace {
 
 constexpr int no_compiled_rule = -1;
 
-/// The sums of each warp's first and last row, for the warps above and below, with an unused row at each end.
+/// The sums of each warp's first and last row, which the warps below and above need. The array has an unused row at
+/// each end.
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
-/// Returns the sums of a row of a warp's words, one per lane. Lanes 0 and 31 take their outer neighbour from each
-/// other. On a torus as wide as the warp that is correct; otherwise it only affects the rim of the border.
+/// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
+/// neighbour. On a torus as wide as the warp, this is correct. Otherwise it only affects the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));
@@ -63,8 +64,8 @@ __device__ __forceinline__ Word next_word(const AnyRule& rule, std::int64_t gene
   else return CompiledNetwork<WordOps, rule_index>(nullptr).next(above, here, below, cells);
 }
 
-/// Advances a block's tile by `count` generations. If `bordered`, clears the cells beyond the grid in each generation:
-/// cells outside `mask`, and the thread's rows before `begin` and from `end` on.
+/// Advances a block's tile by `count` generations. If `bordered` is set, clears the cells beyond the grid in each
+/// generation: the cells outside `mask`, and the thread's rows before `begin` and from `end` on.
 template <int rows, int rule_index, bool bordered>
 __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], const AnyRule& rule,
                                         std::int64_t generation, int count, Word mask, int begin, int end) {
@@ -90,7 +91,7 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
       above = here;
       here = below;
     }
-    __syncthreads();  // the neighbours' sums are complete
+    __syncthreads();  // the sums of all neighbours are written
     const RowSums<Word> before = seam[1][warp][lane];
     const RowSums<Word> after = seam[0][warp + 2][lane];
     cells[0] = inside(0, next_word<rule_index>(rule, generation + step, before, first, second, cells[0]));
@@ -99,10 +100,10 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
   }
 }
 
-/// The passes [first, first + count) of a run. Each has `depth` generations, the last one of the run the remaining
-/// ones.
+/// The passes [first, first + count) of a run. Each pass has `depth` generations, except that the last pass of the run
+/// has the remaining ones.
 struct Passes {
-  ConstWords cells;  ///< generation 0
+  ConstWords cells;  ///< the cells of generation 0
   Turns<Words> turns;
   std::int64_t generations;
   std::int64_t first;
@@ -124,8 +125,8 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
   const std::int64_t first_row = top - tiling.depth + warp * rows;
   const std::int64_t column = blockIdx.x % tiling.across * tiling.own_words + lane - tiling.border_words;
   const bool is_own = lane >= tiling.border_words && lane < tiling.border_words + tiling.own_words && column < words;
-  // Words that appear in a neighbour's border: the outermost words and, on a torus whose seam may be inside a word, the
-  // words that are partly visible from the other side.
+  // The words that another tile's border contains: the outermost words and, if the seam of a torus is inside a word,
+  // the words that are partly visible from the other side.
   const bool is_rim = lane <= tiling.border_words || lane + 1 >= tiling.border_words + tiling.own_words ||
                       column + 3 >= words || column < 3;
   const Word mask = extent.mask(column);
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
     advance<rows, rule_index, bordered>(cells, seams, rule, done, count, mask, begin, end);
     const Words to = passes.turns.target(pass);
     const bool is_last = pass + 1 == passes.first + passes.count;
-    // Other tiles do not read the rows between the upper and the lower rim, so these are written in the last pass only.
+    // Other tiles do not read the rows between the upper and the lower rim, so only the last pass writes them.
     const int inner_begin = is_last || is_rim ? rows : of_thread(top + tiling.depth);
     const int inner_end = of_thread(bottom - tiling.depth);
     Word* to_row = to.row(first_row) + column;
@@ -163,7 +164,7 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
     for (int row = 0; row < rows; ++row, to_row += to.stride)
       if (is_own && row >= own_begin && row < own_end && (row < inner_begin || row >= inner_end))
         *to_row = cells[row] & mask;
-    if (!is_last) cooperative_groups::this_grid().sync();  // the rims are written
+    if (!is_last) cooperative_groups::this_grid().sync();  // the rims of all tiles are written
   }
 }
 
@@ -187,8 +188,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
-/// Returns true for B3/S23 and rules that are not compiled: they also have tiles with fewer rows per thread. On small
-/// grids more warps hide more latency.
+/// Returns true if there are also tiles with fewer rows per thread for the rule: for B3/S23 and for rules that are not
+/// compiled. On small grids, the larger number of warps hides more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

@@ -1,12 +1,13 @@
 // hashlife: equal squares are computed once, in space and in time.
 //
-// Idea. The plane is a quadtree of squares. Equal squares share one record, wherever and whenever they appear. The
-// central half of a square of 2^n x 2^n cells is determined by the square alone for 2^(n-2) generations. This future is
-// computed from nine overlapping squares of half the size: first their futures, then the futures of four squares put
-// together from these. The result is stored with the record. Whatever happens again, elsewhere or later, is a look-up,
-// so a pattern that repeats itself a million times costs no more than once. At the bottom, 32 x 32 cells are computed
-// for eight generations in registers by the adders of bit_sliced. A number of generations is a sum of powers of two,
-// with one step for each. Squares that are too large for a whole step compute their future only as far as the step.
+// Idea. The plane is a quadtree of squares. Equal squares share one record, wherever and whenever they appear. A square
+// of 2^n x 2^n cells determines its central half for the next 2^(n-2) generations. The state of the central half at
+// their end is the square's future. It is computed from nine overlapping squares of half the size. First their futures
+// are found, then the futures of four squares that are put together from these nine. The result is stored with the
+// record. A square that appears again, elsewhere or later, takes only a look-up, so a pattern that repeats itself a
+// million times costs no more than once. At the bottom, the adders of bit_sliced compute 32 x 32 cells for eight
+// generations in registers. A number of generations is a sum of powers of two, with one step for each. In squares that
+// are too large for the current step, the future is only as far away as the step.
 //
 // Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
 // nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.
@@ -33,7 +34,7 @@ namespace gradus::life_detail {
 
 // ---- The future of a square ----
 
-/// Returns the central half of a square after 2^(level - 2) generations or after the step, whichever is less.
+/// Returns the central half of a square after 2^(level - 2) generations or after the step, whichever is shorter.
 Universe::Index Universe::future_of(Index index, int level, const Frame* above) {
   if (index == empty) return empty;
   const Node& square = node(index);
@@ -60,7 +61,7 @@ void Universe::keep_step(Index index, Index future) {
     square.step_exponent = exponent;
     return;
   }
-  // The node holds the future of another step already; futures of later steps go into a linked list.
+  // The node already holds the future of another step. The futures of further steps are in a linked list.
   Index more = records_[index].node.more_steps;
   if (more == 0 || records_[more].steps.count == Steps::most) {
     const Index added = take_record();
@@ -75,7 +76,7 @@ void Universe::keep_step(Index index, Index future) {
 /// Computes the future of four leaves, 32 x 32 cells, cell by cell.
 Universe::Index Universe::make_block_future(Index index) {
   const Quarters& leaves = quarters(index);
-  // A word of a leaf holds four rows of 16 cells; a word of the block holds two rows of 32.
+  // A word of a leaf holds four rows of 16 cells, and a word of the block holds two rows of 32.
   constexpr std::uint64_t western = 0x0000ffff0000ffff;
   const auto apart = [](std::uint64_t two_rows) { return (two_rows | two_rows << 16) & western; };
   const auto together = [](std::uint64_t two_rows) { return (two_rows & 0xffff) | (two_rows >> 16 & 0xffff0000); };
@@ -100,7 +101,7 @@ Universe::Index Universe::make_block_future(Index index) {
   return future;
 }
 
-/// Returns the centre of four adjacent squares of a level, which has their size.
+/// Returns the square at the centre of four adjacent squares. It has the same level as these.
 Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int level) {
   if (level > leaf_level) return find_node({quarters(nw)[3], quarters(ne)[2], quarters(sw)[1], quarters(se)[0]});
   LeafCells cells;
@@ -112,7 +113,7 @@ Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int lev
   return find_leaf(cells);
 }
 
-/// Finds the nine overlapping squares of half the size, whose centres are adjacent.
+/// Finds the nine overlapping squares of half the size. Their centres are adjacent.
 void Universe::find_blocks(const Quarters& whole, std::array<Index, 9>& blocks) {
   const Quarters& nw = quarters(whole[0]);
   const Quarters& ne = quarters(whole[1]);
@@ -162,7 +163,7 @@ Universe::Index Universe::make_future(Index index, int level, const Frame* above
 
 // ---- The future of the plane ----
 
-/// Surrounds the root with empty space: it becomes the centre of a square of twice the size.
+/// Surrounds the root with empty space: the root becomes the centre of a square with twice the side.
 void Universe::expand() {
   if (level_ == most_levels)
     throw Error("hashlife: the pattern reaches further than 2^" + std::to_string(most_levels - 1) + " cells");
@@ -172,7 +173,7 @@ void Universe::expand() {
   ++level_;
 }
 
-/// Replaces the root by its centre if everything around the centre is empty, otherwise returns false.
+/// If everything around the centre of the root is empty, replaces the root by its centre. Otherwise returns false.
 bool Universe::shrink() {
   if (level_ == least_root_level) return false;
   const Quarters whole = quarters(root_);
@@ -193,8 +194,8 @@ void Universe::step(int exponent) {
   make_room(nullptr);
   while (shrink()) {
   }
-  // The cells are in the central quarter of the root, at least 2^exponent cells inside its central half. So after the
-  // step they are still in that half, which future_of() returns.
+  // The cells are in the central quarter of the root, at least 2^exponent cells inside its central half. After the
+  // step, they are therefore still in the central half, which future_of() returns.
   expand();
   expand();
   while (level_ < exponent + 3) expand();
@@ -218,17 +219,17 @@ void Universe::advance(std::uint64_t generations, std::function<void(std::uint64
 
 namespace {
 
-/// A bounding box up to this size is returned as a grid, however empty it is.
+/// The result is a grid if its bounding box is at most this large, even if it is nearly empty.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{64} << 20;
 
-/// Returns the memory limit of the universe: three quarters, because the rest of the job needs some too.
+/// Returns the memory limit of the universe, which is three quarters of the job's: the rest of the job needs some too.
 std::uint64_t memory_of_universe(const Execution& execution) {
   const std::uint64_t available = cpu::available_memory();
   const std::uint64_t limit = execution.memory_limit > 0 ? std::min(execution.memory_limit, available) : available;
   return limit / 4 * 3;
 }
 
-/// Converts a tree centred at (left, top).
+/// Converts a tree that is centred at (left, top).
 Solved solution_of(LifeTree tree, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
   Solved solved;
   const std::optional<LifePopulation> population = population_of(tree);
@@ -286,8 +287,8 @@ core::Support unwatched_plane(const Shape& shape, const execution::Machine&) {
   return core::Support::yes();
 }
 
-/// Returns twice the squares of a pattern without equal squares. If later squares exceed the memory limit, the run
-/// reports it.
+/// Returns twice the memory for the squares of a pattern that has no equal squares. If later squares exceed the memory
+/// limit, the run reports it.
 core::Memory tree_of_squares(const Shape& shape, int) {
   constexpr std::uint64_t least = std::uint64_t{4} << 20;
   if (shape.tree) return {.host = least, .device = 0};

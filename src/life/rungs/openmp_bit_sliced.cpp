@@ -1,9 +1,8 @@
 // openmp_bit_sliced: packed cells, the rows of a generation shared among threads.
 //
-// What changes from `bit_sliced`: as from `sequential` to `openmp`, each thread computes its share of the rows, and a
-// barrier follows each generation. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of
-// barriers matters. Memory matters too: all cores together pass over both grids in each generation, at one bit per
-// cell.
+// What changes from `bit_sliced`: each thread computes its share of the rows, and a barrier follows each generation, as
+// in `openmp`. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of barriers matters. Memory
+// matters too: all cores together pass over both grids in each generation, at one bit per cell.
 //
 // Work: as `bit_sliced`; one barrier per generation. Memory: as `bit_sliced`.
 //
@@ -45,8 +44,8 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
   {
     const core::PhaseTimer timer(phases, "generations");
     Ticker tick(problem, execution);
-    // A parallel region lasts some milliseconds. Between regions the calling thread reports progress and polls the stop
-    // request.
+    // A parallel region lasts some milliseconds. Between two regions, the calling thread reports progress and polls for
+    // a stop request.
     const std::int64_t together = generations_of_a_team(problem);
     for (std::int64_t done = 0; done < problem.generations;) {
       const std::int64_t end = std::min(done + together, problem.generations);
@@ -59,11 +58,11 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
           for (std::int64_t y = rows.begin; y < rows.end && !stop.stop_requested(); y += cached_rows)
             from.advance_rows(steps[generation % 2], to, y, std::min(y + cached_rows, rows.end));
           if (problem.is_torus()) {
-            // The threads that own the first and the last row copy them to the opposite margin.
+            // The threads that own the first and the last row copy these rows to the opposite margins.
             if (rows.begin == 0) to.close_bottom();
             if (rows.end == height) to.close_top();
           }
-#pragma omp barrier  // the next generation reads neighbouring rows, and overwrites rows that neighbours read
+#pragma omp barrier  // the next generation reads rows of neighbouring threads, and overwrites rows that they read
         }
       }
       core::honour_stop(stop, while_computing);

@@ -2,8 +2,9 @@
 //
 // What changes from `openmp`: a count up to nine fits in a byte, so memory delivers four times as many cells in the
 // same time, and one instruction adds 16, 32 or 64 cells, depending on the register width. The rule is a table of
-// sixteen bytes in another register, and one instruction looks up all cells. The sum includes the cell itself, so that
-// all nine cells are treated alike: a live cell with n live neighbours uses entry n + 1.
+// sixteen bytes in another register, and one instruction looks up the next state of all cells of a register. The sum
+// includes the cell itself, so that all nine cells are treated alike: a live cell with n live neighbours uses entry n +
+// 1.
 //
 // Work: nine loads, eight additions, two look-ups and a selection per register of cells; one barrier per generation.
 // Memory: two grids of a byte per cell.
@@ -30,7 +31,7 @@
 namespace gradus::life_detail {
 namespace {
 
-/// The next state of a dead and of a live cell, indexed by the number of live cells among the nine.
+/// Two tables of the next state, for a dead and for a live cell. The index is the number of live cells among the nine.
 struct ByteRule {
   alignas(16) std::uint8_t dead[16];
   alignas(16) std::uint8_t alive[16];
@@ -48,7 +49,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Computes a row of cells from the rows above, here and below.
+/// Computes a row of cells from the row above, the row itself and the row below.
 void advance_row_of_bytes(const std::uint8_t* above, const std::uint8_t* here, const std::uint8_t* below,
                           const ByteRule& rule, std::uint8_t* to, std::int64_t width) {
   std::int64_t x = 0;

@@ -35,15 +35,15 @@ namespace gradus::life_detail {
 
 namespace {
 
-// The part of a core's private cache that a block may use.
+// The share of a core's private cache that a block may use.
 constexpr std::int64_t private_cache_bytes = 64 << 10;
 
 struct Pass {
   Padded* grids[2];  ///< the grids of even and odd generations
   const Step* steps;
-  std::int64_t first;        ///< generation at the start of the pass
-  std::int64_t generations;  ///< K
-  std::int64_t block;        ///< rows that pass through all generations before the next rows start
+  std::int64_t first;        ///< generation at which the pass starts
+  std::int64_t generations;  ///< K, the number of generations per pass
+  std::int64_t block;        ///< number of rows that pass through all generations before the next rows start
   const std::stop_token& stop;
 
   std::int64_t height() const { return grids[0]->height(); }
@@ -65,7 +65,7 @@ struct Pass {
       for (std::int64_t step = 1; step <= generations; ++step) {
         const std::int64_t least = share.begin + step * above;
         const std::int64_t most = share.end - step * below;
-        // One row behind the previous generation, because its next row is needed.
+        // Each generation is one row behind the previous one, because it needs the next row.
         const std::int64_t from = begin == share.begin ? least : std::max(begin - step, least);
         const std::int64_t to = is_last ? most : std::min(begin + block - step, most);
         advance(step, from, to);
@@ -73,13 +73,13 @@ struct Pass {
     }
   }
 
-  /// Computes the remaining rows around the boundary before row `border`.
+  /// Computes the remaining rows around the boundary above row `border`.
   void triangle(std::int64_t border) const {
     if (border < height()) {
       for (std::int64_t step = 1; step <= generations; ++step) advance(step, border - step, border + step);
       return;
     }
-    for (std::int64_t step = 1; step <= generations; ++step) {  // across the seam
+    for (std::int64_t step = 1; step <= generations; ++step) {  // the triangle crosses the seam
       grids[(first + step - 1) % 2]->close_ends();
       advance(step, border - step, border);
       advance(step, 0, step);
@@ -97,13 +97,13 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   Padded even(height, problem.cells.width, torus);
   Padded odd(height, problem.cells.width, torus);
 
-  // A block is small enough that its rows of both grids fit the private cache during all generations. K is large enough
-  // to hide the memory traffic.
+  // A block is so small that its rows of both grids fit the private cache during all generations. K is so large that it
+  // hides the memory traffic.
   const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);
   const std::int64_t least_share = height / threads;
-  // On one core, a grid with a dead border needs no trapezoids: its blocks follow one another.
+  // On one core, a grid with a dead border needs no trapezoids, because its blocks follow one another.
   const std::int64_t most_generations =
       threads == 1 && !torus ? block : std::clamp<std::int64_t>(least_share / 2, 1, block);
   {
@@ -138,7 +138,7 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
             pass.trapezoid(cpu::share(height, part, threads), torus || part > 0, torus || part < threads - 1);
         }
         if (threads == 1 && !torus) continue;
-          // A triangle reads the trapezoids on both sides.
+          // A triangle reads the trapezoids on both sides, so they must be complete.
 #pragma omp barrier
         {
           const cpu::PayingTeam::Share own_time(timed);
@@ -147,7 +147,7 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
             if ((torus || part < threads - 1) && !stop.stop_requested())
               pass.triangle(cpu::share(height, part, threads).end);
         }
-        // The next trapezoids read the triangles.
+        // The next trapezoids read the triangles, so these must be complete.
 #pragma omp barrier
       }
       core::honour_stop(stop, while_computing);

@@ -1,6 +1,6 @@
-// The kernels of the bit-sliced rungs, compiled for each instruction set. Everything here is plain data and vectors.
-// Inline functions from elsewhere, including the standard library's, must not be compiled for instructions that some
-// machines lack.
+// The kernels of the bit-sliced rungs, compiled for each instruction set. This file uses only plain data and vectors,
+// because inline functions from elsewhere, including the standard library's, must not be compiled for instructions that
+// some machines lack.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "life/simd/steps.cpp"
 // clang-format off
@@ -47,7 +47,7 @@ HWY_INLINE Vector of_two(Vector b, Vector c) {
   else return hn::Not(hn::Zero(d));
 }
 
-/// Applies a three-input operation, composed of its halves for a = 0 and a = 1.
+/// Applies a three-input operation, which is composed of its halves for a = 0 and a = 1.
 template <int table>
 HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   constexpr int low = table & 15;
@@ -58,7 +58,7 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   else if constexpr (high == 0) return hn::AndNot(a, of_two<low>(b, c));
   else if constexpr (high == 15) return hn::Or(a, of_two<low>(b, c));
   else if constexpr (low == 15) return hn::Or(hn::Not(a), of_two<high>(b, c));
-  // Suits majorities: it shares b ^ c with the sum.
+  // This form suits majorities, because it shares b ^ c with the sum.
   else return hn::Xor(of_two<low>(b, c), hn::And(a, of_two<low ^ high>(b, c)));
 }
 #endif
@@ -84,9 +84,9 @@ struct Bits {
   }
 };
 
-// Shift words by a bit and insert the bit of the neighbouring word.
+// Shifts words by a bit and inserts the bit of the neighbouring word.
 
-/// Uses shifts and an or.
+/// Uses two shifts and an or.
 struct Shifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     return hn::Or(hn::ShiftLeft<1>(here), hn::ShiftRight<63>(before));
@@ -97,8 +97,8 @@ struct Shifts {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// Uses the double shifts of AVX512-VBMI2, one instruction each. Inline assembly needs no compiler flag, so that
-/// nothing else in this file is compiled for such machines.
+/// Uses the double shifts of AVX512-VBMI2, one instruction each. Inline assembly needs no compiler flag, so nothing
+/// else in this file is compiled for such machines.
 struct DoubleShifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     Vector result;
@@ -113,8 +113,8 @@ struct DoubleShifts {
 };
 #endif
 
-/// Shifts words across registers, for columns: `here` moves by `bytes`, away from the start, and the end of the
-/// register `before` fills the gap. from_below() is the opposite. A word has 8 bytes.
+/// Shifts words across registers, for columns. `here` moves by `bytes`, away from the start, and the end of the
+/// register `before` fills the gap. from_below() shifts in the opposite direction. A word has 8 bytes.
 template <int bytes>
 HWY_INLINE Vector from_above(Vector before, Vector here) {
 #if HWY_TARGET <= HWY_AVX3
@@ -169,7 +169,7 @@ void advance_rows(const Step& step, const Band& band) {
   for (std::int64_t x = 0; x < words; x += lanes) {
     const std::uint64_t* from = band.from + x;
     std::uint64_t* to = band.to + x;
-    // Three rows whose sums rotate through the roles above, here and below.
+    // The sums of three rows, which rotate through the roles above, here and below.
     Vector first_cell;
     Vector second_cell;
     Vector third_cell;
@@ -200,13 +200,13 @@ void advance_rows(const Step& step, const Band& band) {
 
 // ---- Columns ----
 
-/// The neighbouring columns of a column of words.
+/// The columns next to a column of words.
 struct NeighbourColumns {
   const std::uint64_t* here;
-  const std::uint64_t* left;   ///< null: none
-  const std::uint64_t* right;  ///< null: none
-  int left_shift;              ///< moves the last cell of `left` to its last bit
-  const std::uint64_t* more;   ///< the column whose first cell follows the last one of `here`, or null
+  const std::uint64_t* left;   ///< null at the border
+  const std::uint64_t* right;  ///< null at the border
+  int left_shift;              ///< shift that moves the last cell of `left` to its last bit
+  const std::uint64_t* more;   ///< the column whose first cell follows the last cell of `here`, or null
   int more_shift;
 };
 
@@ -226,7 +226,7 @@ HWY_INLINE RowSums<Vector> sums_of(const NeighbourColumns& columns, std::int64_t
 void close_ends(std::uint64_t* column, std::int64_t height, bool torus) {
   const Tag d;
   if (height % lanes == 0) {
-    if (!torus) return;  // zeros that no kernel overwrites
+    if (!torus) return;  // the zeros remain, because no kernel overwrites them
     hn::Store(hn::Load(d, column + height - lanes), d, column - lanes);
     hn::Store(hn::Load(d, column), d, column + height);
     return;
@@ -276,9 +276,9 @@ void advance_by_columns(const Step& step, const Columns& grid) {
 
 // ---- Blocks ----
 
-/// Keeps all rows in registers from the first generation to the last. A row's first cell uses the last cell of the
-/// adjacent row as its neighbour, and the first row uses itself as the row above. These errors spread by one cell per
-/// generation.
+/// Keeps all rows in registers from the first generation to the last. The first cell of a row uses the last cell of the
+/// adjacent row as its neighbour, and the first row uses itself as the row above. The resulting errors spread by one
+/// cell per generation.
 template <class Network>
 void advance_whole_block(const Step& step, std::uint64_t* words, int generations) {
   const Network network(&step.coefficients);

@@ -1,5 +1,4 @@
-// Computes generations of packed cells, compiled for each instruction set: the 64 cells of a word and several words of
-// a register at once.
+// Computes generations of packed cells, for several words of a register at once. Compiled for each instruction set.
 #pragma once
 
 #include <array>
@@ -9,19 +8,19 @@
 
 namespace gradus::life_detail {
 
-/// A rule in the form of the kernels.
+/// A rule in the form in which the kernels use it.
 struct Step {
-  int compiled = -1;          ///< index in compiled_rules; -1: uses `coefficients`
-  Coefficients coefficients;  ///< input of the general network
+  int compiled = -1;          ///< index in compiled_rules; -1: the kernels use `coefficients`
+  Coefficients coefficients;  ///< data of the general network
 };
 constexpr Step step_of(LifeRule rule) { return {compiled_index(rule), coefficients_of(rule)}; }
 
-/// Words of the longest register. Rows of a Band begin at multiples of it.
+/// Number of words of the longest register. Rows of a Band begin at multiples of this number.
 inline constexpr std::int64_t longest_lanes = 8;
 
-/// Rows that are `pitch` words apart. The kernel also reads the row above, the row below, and the words left and right
-/// of each row, which the caller must set. It writes `words` words of each row, and garbage up to the next multiple of
-/// longest_lanes. The two grids must differ.
+/// Rows that are `pitch` words apart. The kernel also reads the row above, the row below, and the words to the left and
+/// right of each row. The caller must set these. The kernel writes `words` words of each row, and garbage up to the
+/// next multiple of longest_lanes. Input and output must be different grids.
 struct Band {
   const std::uint64_t* from;
   std::uint64_t* to;
@@ -39,27 +38,28 @@ bool allow_double_shifts(bool allowed);
 std::int64_t lanes_here();
 
 /// A grid that is few words wide, stored by columns, so that a register holds cells of several rows. Columns are
-/// `pitch` words apart. Each column has a register of words before the first row and another after the last multiple of
-/// lanes_here() rows; they belong to the kernel and must start as zeros. Bits past the width are 0.
+/// `pitch` words apart. Each column has a register of words before its first row, and another one after the last
+/// multiple of lanes_here() rows. The kernel uses these words, which must initially be zero. Bits past the width are 0.
 struct Columns {
-  const std::uint64_t* from;  ///< word of row 0 in column 0
+  const std::uint64_t* from;  ///< the word of row 0 in column 0
   std::uint64_t* to;
   std::int64_t pitch;
   std::int64_t height;
   std::int64_t width;
   bool torus;
 };
-/// Sets the words beyond the first and the last row. Call it before the first generation; advance_columns() repeats it.
+/// Sets the words beyond the first and the last row. Must be called before the first generation; advance_columns() then
+/// repeats it.
 void close_columns(const Columns& grid);
 void advance_columns(const Step& step, const Columns& grid);
 
-/// 32 x 32 cells with unknown surroundings, two rows per word: the cell in row r, column c is bit 32 * (r % 2) + c of
+/// 32 x 32 cells with unknown surroundings, two rows per word. The cell in row r, column c is bit 32 * (r % 2) + c of
 /// word r / 2.
 inline constexpr std::int64_t block_words = 16;
 using Block = std::array<std::uint64_t, block_words>;
 
-/// Advances a block. Afterwards rows and columns from `generations` to 31 - `generations` are correct, all others
-/// garbage.
+/// Advances a block. Afterwards, the cells in rows and columns `generations` to 31 - `generations` are correct, and all
+/// other cells are garbage.
 void advance_block(const Step& step, Block& block, int generations);
 
 std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count);

@@ -1,6 +1,6 @@
-// Compares every variant that runs here with a reference that shares no code with the library: cells one by one, in a
-// set of coordinates. Covers grids of all shapes and strides with garbage past their widths, all rules, in place or
-// not.
+// Compares every variant that runs here with a reference that shares no code with the library. The reference computes
+// cells one by one, in a set of coordinates. The tests cover grids of all shapes and strides with garbage past their
+// widths, all rules, and runs in place.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -27,7 +27,7 @@ struct LifeCase {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t stride = 0;
-  std::vector<std::uint64_t> words;  ///< with garbage past the width and between the rows
+  std::vector<std::uint64_t> words;  ///< there is garbage past the width and between the rows
   LifeOptions options;
   bool in_place = false;
   bool given_memory = false;
@@ -57,7 +57,7 @@ LifeCase make_case(std::uint64_t seed, std::uint64_t number) {
   made.options.rule = {static_cast<std::uint16_t>(known ? 8 : random.below(512)),
                        static_cast<std::uint16_t>(known ? 12 : random.below(512))};
   if (made.options.boundary == LifeBoundary::plane) {
-    // Most rules with B1 fill the plane.
+    // Most rules with B1 fill the plane, so their runs are short.
     made.options.generations = known && random.chance(0.5) ? random.between(60, 170) : random.between(0, 12);
     made.options.left = random.between(-200, 200);
     made.options.top = random.between(-200, 200);
@@ -82,7 +82,7 @@ State first_state(const LifeCase& made) {
   return state;
 }
 
-/// Counts, for each cell with a neighbour that differs from the background, how many neighbours differ.
+/// Counts, for each cell, how many neighbours differ from the background. Cells without such neighbours are left out.
 State next_state(const LifeCase& made, const State& now) {
   const LifeBoundary boundary = made.options.boundary;
   std::map<Place, int> unlike;

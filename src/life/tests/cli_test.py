@@ -132,7 +132,7 @@ class Life(Case):
             self.malformed(text, says)
 
     def test_what_takes_too_much_memory(self):
-        """The file is correct, so the status is a failure's."""
+        """The file is correct, so the status is the one of a run-time failure."""
         huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
         self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
 
@@ -203,7 +203,7 @@ class Life(Case):
                 for by_way in ("", "tree.mc", "runs.rle"):
                     with self.subTest(name=name, generations=generations, by_way=by_way):
                         path, rest = self.pattern(text, name), generations
-                        if by_way:  # written after half of the generations, and read again
+                        if by_way:  # the file written after half of the generations is read again
                             self.succeed("life", path, "-g", rest // 2, "-o", self.path("half-" + by_way), "--quiet")
                             path, rest = self.path("half-" + by_way), rest - rest // 2
                         self.succeed("life", path, "-g", rest, "-o", self.path("out.lif"), "--quiet")
@@ -322,13 +322,14 @@ class LifeFiles(Case):
         first = self.path("first.png")
         self.succeed("life", gun, "-g", 0, "--boundary", "torus", "--size", "50x40", "-o", first, "--quiet")
         self.assertEqual(self.pictures_of(page), {"generation 0: 50 x 40 cells": content(first), "generation 40: 50 x 40 cells": content(last)})
-        # With trees, and with cells too far apart for a picture.
+        # With trees, and with cells that are too far apart for a picture.
         answer = json.loads(self.succeed("life", gun, "-g", 2**30, "--report", page, "--json").stdout)
         self.assertLess(len(answer["history"]), 600)
         self.assertEqual(answer["history"][-1], {"generation": 2**30, "population": answer["population"]})
         self.assertEqual(list(self.pictures_of(page)), ["generation 0: 36 x 9 cells"])
         self.assertIn("the cells are too far apart for a picture", content(page, "r"))
-        # Larger than a picture: the share of live cells. And without a live cell.
+        # Patterns larger than a picture become shades for the share of live cells. Also tests a pattern without a live
+        # cell.
         self.succeed("life", gun, "-g", 3000, "--report", page, "--quiet")
         self.assertRegex(list(self.pictures_of(page))[1], r"^generation 3000: \d{3} x \d{3} cells, 2 x 2 to a pixel$")
         self.succeed("life", self.file("none.rle", "x = 0, y = 0\n!\n"), "--report", page, "--quiet")
@@ -479,7 +480,7 @@ class LifeView(Case):
             with self.subTest(way):
                 _, status, _ = self.watch([(0.3, way)], gun)
                 self.assertEqual(status, wanted)
-        # An error: in odd generations the whole plane is alive.
+        # In odd generations the whole plane is alive, which is an error.
         _, status, seen = self.watch([], gun, "--rule", "B03/S23")
         self.assertEqual(status, 4)
         self.assertIn("no pattern file can say", seen.decode(errors="replace"))

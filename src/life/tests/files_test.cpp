@@ -46,7 +46,7 @@ std::string refusal(std::string_view text, const LifeFormat* format = nullptr, c
   return "accepted";
 }
 
-/// Returns the error message of a valid text that needs too much memory.
+/// Returns the error message for a valid text whose cells need too much memory.
 std::string shortage(std::string_view text, const LifeReadOptions& options) {
   try {
     parse(text, {}, options);
@@ -58,7 +58,7 @@ std::string shortage(std::string_view text, const LifeReadOptions& options) {
   return "accepted";
 }
 
-/// Returns the live cells as (x, y), row by row.
+/// Returns the live cells as (x, y) pairs, row by row.
 Cells cells_of(const LifePattern& pattern) {
   const LifeTree tree = pattern.tree ? *pattern.tree : life_detail::life_tree(pattern.cells.view(), 0, 0);
   Cells cells;
@@ -140,14 +140,14 @@ TEST(LifePatterns, OddSpellingsAreRead) {
   EXPECT_NE(refusal("[M2] (golly 3.3)\n").find("without a rule"), std::string::npos);
 }
 
-// Golly writes this file for a cell at (0, 0), and reads the cell at that place.
+// Golly writes this file for a cell at (0, 0), and reads it back to the same place.
 TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   const std::string text = "[M2] (gradus)\n#R B3/S23\n$$$$$$$*$\n4 0 1 0 0\n";
   const Cells origin{{0, 0}};
   EXPECT_EQ(cells_of(parse(text)), origin);
   EXPECT_EQ(life_text(parse("x = 1, y = 1\no!"), ".mc"), text);
   EXPECT_EQ(life_text(parse(text), ".mc"), text);
-  // The same cells give the same file, from a grid and from trees of any size and place.
+  // The same cells must give the same file, from a grid and from trees of any size and place.
   LifePattern tree;
   tree.tree = life_detail::life_tree({{1000, -700, 1}, {-1, 3, 0x8000000000000001}});
   tree.left = 5;
@@ -197,7 +197,7 @@ TEST(LifePatterns, CellsTwoToThe63Apart) {
   EXPECT_FALSE(life_detail::bounding_box(*pattern.tree).has_value());
   EXPECT_THROW((void)life_text(pattern, ".rle"), Error);
   EXPECT_EQ(life_text(parse(life_text(pattern, ".mc")), ".mc"), life_text(pattern, ".mc"));
-  // A header that could not be read back is refused.
+  // A writer refuses a header that no reader could read back.
   EXPECT_THROW((void)life_text(parse("#Life 1.06\n4611686018427387902 0\n-4611686018427387904 0\n"), ".rle"), Error);
 }
 
@@ -235,7 +235,7 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   ASSERT_TRUE(list.tree.has_value());
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(cells_of(list), (Cells{{far, -7}, {-far, far}}));
-  // A position that is no multiple of eight.
+  // The position is no multiple of eight.
   const LifePattern moved = parse("#CXRLE Pos=-3,5\nx = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
   EXPECT_EQ(cells_of(moved), (Cells{{-3, 5}, {399999999997, 400000000007}}));
   // Dense cells become a grid, even a large one.
@@ -244,7 +244,7 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   EXPECT_FALSE(parse(wide + "!").tree.has_value());
 }
 
-/// Returns patterns at many places whose corners all differ.
+/// Returns patterns at many places. All their corners are different.
 std::vector<LifePattern> awkward_patterns() {
   std::vector<LifePattern> patterns;
   const core::Philox random(17);
@@ -268,7 +268,7 @@ std::vector<LifePattern> awkward_patterns() {
     }
     patterns.push_back(std::move(pattern));
   }
-  patterns.emplace_back();  // empty
+  patterns.emplace_back();  // the pattern without live cells
   LifePattern leaf;
   leaf.tree = LifeTree{{{}, {.level = 3, .cells = 0x8000000000000001}}, 1};
   patterns.push_back(std::move(leaf));
@@ -295,7 +295,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
       EXPECT_EQ(back.generation, pattern.generation) << name;
       EXPECT_EQ(back.comments, pattern.comments) << name;
     }
-    // Formats without a position: the pattern is centred.
+    // Formats without a position, in which the pattern is centred.
     for (const std::string name : {"a.cells", "a.cells.gz", "a.pbm", "a.pgm", "a.png", "a.pgm.gz"}) {
       write(folder / name, pattern);
       const LifePattern back = read_life(folder / name);
@@ -308,7 +308,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 }
 
 TEST(LifePatterns, CommentsStayComments) {
-  // A comment in one format may mean a rule, a place or a generation in another format or before the header.
+  // A comment of one format may mean a rule, a place or a generation in another format, or before the header.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
     const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
     for (const char* const output : {".rle", ".mc"}) {
@@ -488,7 +488,7 @@ TEST(Gif, FramesAreOfTheSizeAndOrderThatWasAsked) {
   ASSERT_TRUE(content.starts_with("GIF89a\x05"s + "\0\x04\0"s));
   EXPECT_TRUE(content.ends_with(';'));
   EXPECT_NE(content.find("NETSCAPE2.0\x03\x01"s + "\0\0\0"s), std::string::npos);
-  // Frame rectangles: the whole picture, then only the changed part, or one pixel if nothing changed.
+  // Rectangles of the frames: the whole picture, then only the changed part, or one pixel if nothing has changed.
   const std::array<std::string, 4> places{"\x2c\0\0\0\0\x05\0\x04\0"s, "\x2c\x01\0\x01\0\x01\0\x01\0"s,
                                           "\x2c\x02\0\x02\0\x01\0\x01\0"s, "\x2c\0\0\x03\0\x01\0\x01\0"s};
   std::size_t place = 0;

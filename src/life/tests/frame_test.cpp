@@ -150,10 +150,10 @@ TEST(LifeUntilStable, TellsPreperiodAndPeriod) {
   EXPECT_EQ(cycle(glider, torus, 31), std::nullopt);
   EXPECT_EQ(cycle(glider, torus, 32), (LifeCycle{0, 32}));
   EXPECT_EQ(cycle(glider, plane, 200), std::nullopt);
-  EXPECT_EQ(cycle(drawn({"oooooooooo"}), plane, 500), (LifeCycle{2, 15}));  // a pentadecathlon
+  EXPECT_EQ(cycle(drawn({"oooooooooo"}), plane, 500), (LifeCycle{2, 15}));  // a pentadecathlon, whose period is 15
   const auto diehard = cycle(drawn({"......o.", "oo......", ".o...ooo"}), plane, 500);
   EXPECT_EQ(diehard, (LifeCycle{130, 1}));
-  // A soup, compared with all of its generations.
+  // A soup. Each of its generations is compared.
   const LifeGrid cells = soup(13, 11, 0.4, 9);
   const LifeCycle found = cycle(cells, torus, 5000).value();
   Field field = oracle(cells, {.boundary = torus, .generations = 0}).field;
@@ -181,7 +181,7 @@ TEST(LifePatterns, LieWhereTheySay) {
   EXPECT_THROW(life(pattern, {.boundary = LifeBoundary::dead}, 11, 14), InputError);
   EXPECT_THROW(life(pattern, {.boundary = LifeBoundary::dead}, 3, 20), InputError);
 
-  LifePattern tree;  // the same cells
+  LifePattern tree;  // the grid has the same cells
   tree.tree = LifeTree{
       .nodes = {{}, {.level = 3, .cells = std::uint64_t{7} << (6 * 8 + 5)}, {.level = 4, .quarters = {0, 1, 0, 0}}},
       .root = 2};
@@ -258,7 +258,7 @@ TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
 }
 
 TEST(LifeHandover, GoesToHashlifeWhereThatIsDoneSooner) {
-  LifePattern pattern;  // three distant cells: hours with any other variant
+  LifePattern pattern;  // three distant cells take hours with any other variant
   pattern.tree = life_tree({{-1, 0, std::uint64_t{1} << 35}, {131071, 0, std::uint64_t{1} << 42}, {0, 0, 1}});
   const LifeBox box = bounding_box(*pattern.tree).value();
   pattern.cells = grid_of(*pattern.tree, box);
@@ -283,7 +283,7 @@ Solved without_end(const Problem& problem, const Execution& execution, std::vect
   }
 }
 
-// Failed attempts do not change the run.
+// Failed attempts of `hashlife` do not change the run.
 TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   const LifeGrid cells = soup(150, 150, 0.4, 3);
   const LifeOptions options{.rule = life_rule("B3/S23"), .generations = 1500, .left = -70, .top = 9};
@@ -309,7 +309,7 @@ TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
     EXPECT_EQ(world.left(), expected.left);
     EXPECT_EQ(world.top(), expected.top);
   }
-  // A stop request also ends an attempt.
+  // A stop request also ends an attempt of `hashlife`.
   std::stop_source source;
   Execution stopped = named;
   stopped.stop = source.get_token();
@@ -349,7 +349,7 @@ TEST(LifePatterns, LieAsFarAsFilesCanSay) {
     EXPECT_EQ(result.top, pattern.top - 1);
   }
   EXPECT_THROW(life(pattern, {.generations = 1, .left = 200}, 0, 0), UsageError);
-  // It is not a spaceship that has moved out of the grid.
+  // The pattern must not be mistaken for a spaceship that has moved out of the grid.
   pattern.cells = drawn({".o.", "..o", "ooo"});
   Execution execution;
   execution.variant = "bit_sliced";
@@ -399,7 +399,7 @@ TEST(LifeStop, EveryVariantStopsSoon) {
   }
 }
 
-// The first touch of memory takes a large part of such a call.
+// In such a call, the first touch of memory takes a large part of the time.
 TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
   LifePattern pattern;
   pattern.cells = drawn({"ooo"});

@@ -20,7 +20,7 @@ BGOLLY = os.environ.get("GRADUS_BGOLLY") or shutil.which("bgolly")
 PATTERNS = pathlib.Path(os.environ.get("GRADUS_GOLLY_PATTERNS") or "/usr/share/golly/Patterns")
 ENDINGS = (".rle", ".mc", ".lif", ".cells", ".mcl")
 GENERATIONS = (0, 1, 37, 1024)
-SECONDS = 60  # limit per program; slower patterns are counted separately
+SECONDS = 60  # seconds per program; slower patterns are counted separately
 
 # The families of rules, and the worlds, that Gradus names when it refuses a pattern.
 REASONS = ("Larger than Life", "rules of a table", "Generations", "von Neumann", "hexagonal", "Hensel", "MAP", "one dimension",
@@ -34,7 +34,7 @@ def text_of(path):
 
 
 def is_two_state(text):
-    """Returns true if the file names a B/S rule, or none, which means B3/S23."""
+    """Returns true if the file names a B/S rule or no rule, which means B3/S23."""
     if text.startswith("#MCell"):
         return False
     rules = re.findall(r"^(?:x\s*=.*rule\s*=|#[rR])\s*([^\s,]+)", text, re.MULTILINE)
@@ -87,7 +87,7 @@ class GollyCollection(Case):
                        capture_output=True, timeout=SECONDS, check=True)
 
     def same_population(self, path, generations):
-        """Compares populations only: bgolly's HashLife refuses B0 rules, so bgolly writes no coordinates for them."""
+        """Compares only populations. bgolly writes no coordinates for B0 rules, because its HashLife refuses them."""
         theirs = subprocess.run([BGOLLY, "-i", str(max(generations, 1)), "-m", str(generations), path],
                                 capture_output=True, text=True, timeout=SECONDS, check=True)
         ours = subprocess.run([kit.GRADUS, "life", path, "-g", str(generations), "--json"], capture_output=True, text=True,

@@ -1,5 +1,5 @@
-// Tests HashLife against the oracle on soups, against known facts about old patterns, in closed form after 2^40
-// generations, and under a memory limit that it reaches repeatedly.
+// Tests HashLife against the oracle on soups, and against known facts about old patterns. Also tests patterns whose
+// state after 2^40 generations is known in closed form, and runs that reach their memory limit repeatedly.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -128,7 +128,7 @@ TEST(life_hashlife, generations_past_2_to_the_60) {
   EXPECT_EQ(box.top, cells + phase.top);
   const std::uint64_t whole = population(later(pattern(gun), 300 + generation % 30)).low;
   EXPECT_EQ(population(later(pattern(gun), generation)).low, whole + 5 * ((generation - 300 - generation % 30) / 30));
-  // Repeated advances: the plane is unbounded, but the tree is not.
+  // Tests repeated advances. The plane is unbounded, but the level of a tree is not.
   Universe universe({}, plenty, {});
   universe.load(pattern(glider));
   for (int step = 0; step < 4; ++step) universe.advance(~std::uint64_t{0});
@@ -149,7 +149,7 @@ TEST(life_hashlife, places_far_apart) {
 }
 
 TEST(life_hashlife, steps_are_kept_apart) {
-  // The same squares with steps of all sizes, in both directions.
+  // The same squares take steps of all sizes, in random order, so that smaller steps follow larger ones and vice versa.
   Universe universe({}, plenty, {});
   universe.load(pattern(acorn));
   std::uint64_t generation = 0;
@@ -225,7 +225,7 @@ TEST(life_hashlife, little_address_space) {
 TEST(life_hashlife, stops_soon) {
   const LifeGrid cells = soup(2000, 2000, 0.4, 1);
   const LifeTree tree = life_tree(cells.view(), 0, 0);
-  // A stop during the construction of squares, and one that also hits collections.
+  // Tests a stop during the construction of squares, and a stop that also interrupts collections.
   for (const std::uint64_t limit : {plenty, std::uint64_t{48} << 20})
     tests::expect_to_stop_soon(0.5, 1, [&](const std::stop_token& stop) {
       Universe universe({}, limit, stop);

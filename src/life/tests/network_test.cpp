@@ -65,7 +65,7 @@ struct Interpreted {
   }
 };
 
-/// Counts the neighbourhoods in which network and rule differ.
+/// Counts the neighbourhoods for which network and rule differ.
 template <class Network>
 int wrong_ones(const Network& network, LifeRule rule) {
   int wrong = 0;
@@ -101,7 +101,7 @@ TEST(LifeNetworks, OfCompiledRules) {
   for (int index = 0; index < compiled_rule_count; ++index)
     EXPECT_EQ(compiled_index(compiled_rules[index].rule), index) << "there is one of them";
   EXPECT_EQ(compiled_index({1 << 3, 1 << 2}), -1);
-  // The check detects a wrong network.
+  // The check must detect an incorrect network.
   EXPECT_GT(wrong_ones(CompiledNetwork<Words, 0>(nullptr), compiled_rules[1].rule), 0);
 }
 
@@ -128,7 +128,7 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Checks every variant that has kernels, with the kernels of one instruction set.
+/// Checks every variant that has kernels. All use the kernels of one instruction set.
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

@@ -1,5 +1,6 @@
 """Patterns in all spellings that files use, some of them damaged. The test follows each remedy in an error message
-literally, up to three times, and must end with the correct cells at the correct places. Run by tests/cli/run.py."""
+literally, up to three times. It must get the correct cells at the correct places in the end. Run by
+tests/cli/run.py."""
 
 import gzip
 import random
@@ -29,7 +30,7 @@ def later(cells, generations, boundary, width, height):
 
 
 class Pattern:
-    """Cells in a rectangle, the file that spells them, and the file's faults."""
+    """A rectangle of cells, the file that spells them, and the faults of this file."""
 
     def __init__(self, seed):
         self.draw = random.Random(seed)
@@ -58,7 +59,7 @@ class Pattern:
             lines = [f"#CXRLE Pos={self.place[0]},{self.place[1]} Gen=0", *lines]
         if self.has_header:
             shown = (self.width, self.height)
-            if self.draw.random() < 0.2:  # the size of another pattern
+            if self.draw.random() < 0.2:  # the size is the size of another pattern
                 shown = (max(self.width - 2, 0), max(self.height - 1, 0))
             rule = self.world(self.draw.choice(("B3/S23", "b3s23", "23/3", "S23/B3", "B3_S23", "B3/23")))
             lines.append(f"x = {shown[0]}, y = {shown[1]}, rule = {rule}")

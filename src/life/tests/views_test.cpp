@@ -22,7 +22,7 @@ struct GridLie {
   std::string says;
 };
 
-/// Returns malformed grids of 10 x 100; `words` has 20 elements.
+/// Returns malformed views of a grid of 10 x 100 cells; `words` has 20 elements.
 std::vector<GridLie> lies(std::uint64_t* words) {
   auto* const odd = tests::pointer_at<std::uint64_t>(tests::address_of(words) + 1);
   auto* const last = tests::pointer_at<std::uint64_t>(~std::uintptr_t{0} - 7);
@@ -56,7 +56,7 @@ TEST_F(LifeViews, AreRefusedWhereTheyLie) {
   for (const GridLie& lie : lies(others_)) {
     LifeMemory memory;
     memory.cells = lie.grid;
-    if (lie.grid.words == nullptr) continue;  // a null pointer here means that no memory is given
+    if (lie.grid.words == nullptr) continue;  // a null pointer means that no memory is given, so it is valid here
     expect_usage([&] { life(grid_, torus_, memory); }, lie.says);
   }
   for (const auto& lie : tests::vector_lies<std::uint64_t>(others_)) {

@@ -58,7 +58,7 @@ void solve_in(MatrixView<C> matrix, const Request<T>& request, const Variant& va
     const core::PhaseTimer timer(phases, "prepare");
     fill(graph, matrix, request.threads, request.execution.stop);
   }
-  // Sums that exceed 64 bits are computed in a type that is not an element type of a problem.
+  // No Problem has elements wider than 64 bits, so matrices with such elements are passed as Problem::wide.
   using Element = std::conditional_t<sizeof(T) == 4, C, T>;
   auto problem = problem_of<Element>(request.execution, request.options, facts);
   if constexpr (std::is_same_v<Element, C>) problem.distances = matrix;

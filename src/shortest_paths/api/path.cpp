@@ -36,7 +36,7 @@ std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> pre
     throw UsageError(about("predecessors") + "a square matrix in host memory is needed");
   if (predecessors.rows() == 0)
     throw UsageError(about("predecessors") + "there are none; a run finds them where they are asked for");
-  // For a nonexistent vertex there is no row; the other call reports it.
+  // For a nonexistent vertex, there is no row of distances; shortest_paths() reports the error.
   const std::int64_t row = from >= 0 && from < predecessors.rows() ? from : 0;
   return shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), predecessors.columns()), from, to);
 }

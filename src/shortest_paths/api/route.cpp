@@ -10,7 +10,7 @@ namespace room = shortest_paths_detail;
 
 namespace {
 
-/// Returns a request for the row of the first vertex.
+/// Returns a request for the row of distances from the first vertex of the route.
 template <class T, class Edges>
 room::Request<T> check(const Edges& edges, std::int64_t from, std::int64_t to, const ShortestPathsOptions& options,
                        const Execution& execution) {

@@ -10,14 +10,14 @@
 namespace gradus::files {
 
 enum class Role : std::uint8_t { from, to, weight, none };
-inline constexpr std::size_t roles = 3;  ///< without `none`
+inline constexpr std::size_t roles = 3;  ///< number of roles, without `none`
 
-/// Splits a name into lower-case words: "from_stop_id" has three.
+/// Splits a name into lower-case words: "from_stop_id" becomes three words.
 std::vector<std::string> words_of_name(std::string_view text);
 
 Role role_of(std::string_view name);
 
-/// Returns the value of --columns that the names suggest, or an empty text in case of doubt. A column without a name
+/// Returns the value of --columns that the names suggest, or "" in case of doubt. Assumes that a column without a name
 /// numbers the rows.
 std::string columns_by_names(const std::vector<std::string>& names);
 

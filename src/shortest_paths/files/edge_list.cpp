@@ -41,7 +41,8 @@ class NameTable {
   }
 
   std::vector<std::string> names_;
-  std::vector<std::int32_t> slots_;  ///< hash table; its size is a power of two and at least half of it is free (-1)
+  /// Hash table of name numbers; its size is a power of two, and at least half of its slots are free (-1).
+  std::vector<std::int32_t> slots_;
 };
 
 bool is_whole(std::string_view text) {
@@ -87,7 +88,7 @@ class EdgeListReader final : public EdgeReader {
   void parse_lines(std::string_view text, EdgeBlock& edges) override {
     const char* const end = text.data() + text.size();
     const bool commas = separator_ != ' ';
-    // One less than the limit if the base is not known yet.
+    // If the base is not known yet, 0 counts too, so the largest allowed vertex is one less.
     const std::uint64_t most = static_cast<std::uint64_t>(most_vertices);
     for_each_line(text, edges, [&](const char* at) {
       if (*at == '#' || *at == '%') {
@@ -174,7 +175,7 @@ class EdgeListReader final : public EdgeReader {
     return true;
   }
 
-  /// Refuses a row that consists of separators.
+  /// Throws for a row that consists of separators only.
   void refuse_empty_row(const char* at, const char* end) const {
     if (separator_ == ' ') return;
     std::size_t separators = 0;
@@ -260,7 +261,7 @@ class EdgeListReader final : public EdgeReader {
     const FirstField& from = fields[places[0]];
     const FirstField& to = fields[places[1]];
     if (is_whole(from.text) && is_whole(to.text)) {
-      // Collections of graphs separate two vertices by blanks or tabs, and often begin with 0 and 1.
+      // Files of graph collections separate two vertices by blanks or tabs, and often begin with the edge "0 1".
       const bool plain_pair = fields.size() == 2 && is_blank(separator_) && !from.quoted;
       if (!plain_pair && all_numbers(fields) && guess_header(fields).doubtful) numbers_above_ = line;
       return false;
@@ -280,7 +281,7 @@ class EdgeListReader final : public EdgeReader {
       return role_of(field.text) == Role::from || role_of(field.text) == Role::to;
     };
     const bool names = is_end(from) && is_end(to) && from.text != to.text;
-    if (places.size() == roles) return names;  // otherwise its weight is refused
+    if (places.size() == roles) return names;  // if the line is an edge, its weight is refused later
     if (names) tell("is read as column names; if it is an edge, say --header no");
     else tell("is read as an edge; if it names the columns, say --header yes");
     return names;
@@ -295,7 +296,8 @@ class EdgeListReader final : public EdgeReader {
 
   /// Decides columns, notation and vertices from the first edge.
   void settle(const std::vector<FirstField>& fields) {
-    if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");  // as written by R
+    // R leaves the heading of the row names out.
+    if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");
     if (!names_.empty() && fields.size() != names_.size()) {
       columns_ = names_.size();
       refuse_columns(fields.size());
@@ -329,7 +331,7 @@ class EdgeListReader final : public EdgeReader {
            std::string(names_.empty() ? "number from 1" : "name or number from 1");
   }
 
-  /// Returns the columns of FROM, TO and, if present, WEIGHT.
+  /// Returns the numbers of the columns FROM, TO and, if present, WEIGHT.
   std::vector<std::size_t> chosen_columns(const std::vector<FirstField>& fields) const {
     if (!options_.columns.empty()) {
       const std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
@@ -362,7 +364,8 @@ class EdgeListReader final : public EdgeReader {
     return places;
   }
 
-  /// Returns the value of --columns that omits trailing empty fields, or "" if two or three columns do not remain.
+  /// Returns the value of --columns that leaves out empty fields at the end of a row, or "" if the remaining columns
+  /// are not two or three.
   static std::string columns_before_empty_ones(const std::vector<FirstField>& fields) {
     std::size_t left = fields.size();
     while (left > 0 && fields[left - 1].text.empty()) --left;
@@ -372,7 +375,8 @@ class EdgeListReader final : public EdgeReader {
     return column_items({}, places);
   }
 
-  /// Refuses a third column whose name does not suggest a weight. Numeric names, as from pandas, suggest nothing.
+  /// Refuses a third column whose name does not suggest a weight. Numeric names, as written by pandas, are no evidence
+  /// against a weight.
   void require_weight_name() const {
     const std::string& name = names_.back();
     if (role_of(name) == Role::weight || std::ranges::all_of(names_, [](const auto& each) { return is_number(each); }))
@@ -405,7 +409,8 @@ class EdgeListReader final : public EdgeReader {
                 "networkx.write_weighted_edgelist() writes the weights alone");
   }
 
-  /// Decides the decimal point and the digit group separator from the weights at hand.
+  /// Decides the decimal point and the digit group separator from the options and, if they do not decide, from a sample
+  /// of the weights.
   void choose_format(std::size_t column) {
     const NumberStyle& style = options_.style;
     quoted_format_.group = style.group;
@@ -422,7 +427,7 @@ class EdgeListReader final : public EdgeReader {
     if (separates(format_.point)) format_.point = 0;
   }
 
-  /// Returns true if some weight has a decimal comma and none has a point, as in tables of numbers.
+  /// Returns true if some weight has a decimal comma and no weight has a decimal point, as in tables of numbers.
   bool shows_decimal_commas(std::size_t column) const {
     if (separator_ != ';' && separator_ != '\t') return false;
     constexpr std::size_t bytes_of_a_sample = std::size_t{1} << 16;
@@ -452,7 +457,7 @@ class EdgeListReader final : public EdgeReader {
     return commas;
   }
 
-  /// Notes a comment that calls the graph undirected. Refuses a comment that calls it bipartite.
+  /// Notes a comment that calls the graph undirected. Throws for a comment that calls it bipartite.
   void note_direction(std::string_view text) {
     if (text.empty()) return;
     const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));
@@ -501,7 +506,7 @@ class EdgeListReader final : public EdgeReader {
 
   bool separates(char character) const { return separator_ == ' ' ? is_blank(character) : character == separator_; }
 
-  /// Skips blanks that do not separate.
+  /// Skips blanks that are not separators.
   const char* skip_padding(const char* at, const char* end) const {
     while (at != end && is_blank(*at) && (separator_ == ' ' || *at != separator_)) ++at;
     return at;
@@ -533,7 +538,7 @@ class EdgeListReader final : public EdgeReader {
     return at;
   }
 
-  /// Returns true if only padding is between two separators or after the last one.
+  /// Returns true if there is only padding between two separators or after the last separator.
   bool is_empty_field(const char* at, const char* end) const {
     if (!at_line_end(at, end)) return separates(*at);
     do --at;
@@ -541,7 +546,7 @@ class EdgeListReader final : public EdgeReader {
     return separates(*at);
   }
 
-  /// Skips an unused column.
+  /// Skips a field of an unused column.
   const char* skipped(const char* at, const char* end, std::size_t column) const {
     if (column > 0 && at_line_end(at, end) && !(separator_ != ' ' && at[-1] == separator_))
       refuse_line("the line ends after " + std::to_string(column) + " fields, but line " + std::to_string(first_line_) +
@@ -613,7 +618,7 @@ class EdgeListReader final : public EdgeReader {
       for (++at;; ++at) {
         if (at_line_end(at, end)) refuse_line("a quoted field has no closing quote on its line");
         if (*at == '"' && (at + 1 == end || at[1] != '"')) break;
-        if (*at == '"') ++at;  // a doubled quote stands for one
+        if (*at == '"') ++at;  // two quotes in a quoted field stand for one
         scratch += *at;
       }
       text = scratch;
@@ -655,17 +660,18 @@ class EdgeListReader final : public EdgeReader {
     return stop;
   }
 
-  char separator_ = 0;  ///< 0 if not known yet
+  char separator_ = 0;  ///< number of the first vertex; 0 while unknown
   std::vector<std::string> names_;
   std::size_t header_line_ = 0;
   std::size_t columns_ = 0;
   std::vector<Role> roles_;
-  std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();  ///< marks edges as directed or undirected
+  /// The column that marks edges as directed or undirected.
+  std::size_t direction_column_ = std::numeric_limits<std::size_t>::max();
   std::string direction_;
   NumberFormat format_;  ///< notation of weights outside quotes
   NumberFormat quoted_format_;
   std::size_t first_line_ = 0;  ///< the first line, later the line of the first edge, which decides the format
-  std::string numbers_above_;   ///< a first line of numbers that may be column names, or empty
+  std::string numbers_above_;   ///< the first line, if its numbers may be column names; otherwise empty
   bool named_ = false;
   int least_ = 0;  ///< the smallest allowed vertex
   NameTable vertices_;
@@ -687,7 +693,7 @@ extern constinit const GraphFormat edge_list_format{
                       "with `#` or `%`"},
     .several = "lists of edges",
     .is_list = true,
-    // The first line of KONECT files, whose names are out.NAME.
+    // Matches the first line of KONECT files, which are named out.NAME.
     .recognises =
         [](std::string_view text) {
           return text.starts_with("% sym ") || text.starts_with("% asym ") || text.starts_with("% bip ");

@@ -84,7 +84,7 @@ const char* EdgeBlock::odd_vertex(const char* at, const char* end, std::uint64_t
   text.append(at, stop);
   if (vertices == 0) refuse_line(text + "; there is none");
   text.append("; vertices are ").append(std::to_string(least)).append(" to ").append(std::to_string(most));
-  // The file does not state the number of vertices.
+  // If the file does not state the number of vertices, the limit is most_vertices.
   if (vertices >= static_cast<std::uint64_t>(most_vertices)) text.append(", and --names reads any as names");
   refuse_line(text);
 }
@@ -126,7 +126,7 @@ const char* EdgeBlock::weight(const char* at, const char* end, NumberFormat form
   if (format.is_plain()) return weight(at, end);
   double value = 0;
   const char* const stop = parse_number(at, end, value, format);
-  if (!stop) return odd_weight(at, end);  // reports the error
+  if (!stop) return odd_weight(at, end);  // odd_weight() reports the error
   std::string plain(at, stop);
   std::erase(plain, format.group);
   std::replace(plain.begin(), plain.end(), format.point, '.');
@@ -260,7 +260,8 @@ void EdgeReader::parse(std::string_view text, EdgeBlock& edges, std::size_t most
 }
 
 void EdgeReader::append(std::string_view text, EdgeBlock& edges) {
-  // Finds the first excess line by parsing again, up to the promised number of edges.
+  // If the block has more edges than promised, parses it again up to the promised number, to find the first excess
+  // line.
   if (const std::size_t left = promised_ - edges_.count(); edges.count > left && !is_ordered())
     parse(text, edges, left);
   if (edges.beyond != 0 && beyond_ == 0) beyond_ = lines_ + edges.beyond;

@@ -21,7 +21,7 @@
 
 namespace gradus::files {
 
-/// The largest number that std::int32_t holds.
+/// The largest number of vertices, which std::int32_t must be able to count.
 inline constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
 /// Thrown for an error in the current line.
@@ -40,35 +40,36 @@ inline bool at_line_end(const char* at, const char* end) {
 }
 /// Returns the end of the line, before its LF.
 const char* end_of_line(const char* at, const char* end);
-/// Returns the word at `at`, up to a blank or the end of the line, for messages.
+/// Returns the word that begins at `at` and ends before a blank or the end of the line, for messages.
 std::string_view word_at(const char* at, const char* end);
-/// Parses a text that consists of an integer in [least, most], or returns nothing.
+/// Parses a text that consists of one integer in [least, most]. Returns nothing for any other text.
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least, std::int64_t most);
 
 [[noreturn]] void refuse_missing_blank(const char* at, const char* end);
 
-/// Skips the mandatory blanks at `at`. At the end of a line none are needed.
+/// Skips the blanks at `at` and throws if there are none. The end of a line needs no blanks before it.
 inline const char* after_blanks(const char* at, const char* end) {
   const char* const next = skip_blanks(at, end);
   if (next == at && !at_line_end(at, end)) refuse_missing_blank(at, end);
   return next;
 }
 
-/// Parses the digits at `at` and returns their end. The value is undefined for more than 19 digits. Up to seven digits
-/// are parsed at once, because the branch at the end of a number is often mispredicted.
+/// Parses the digits at `at` and returns the end of the number. With more than 19 digits, the value is undefined. Up to
+/// seven digits are parsed at once, because the branch at the end of a number is often mispredicted.
 inline const char* digits_at(const char* at, const char* end, std::uint64_t& value) {
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
   std::uint64_t word = 0;
   if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
     std::memcpy(&word, at, sizeof(word));
-    // The first nonzero byte is not a digit: digits are 0x30 to 0x39 and keep their high nibble when 6 is added.
+    // Finds the first byte that is no digit: digits are 0x30 to 0x39 and keep their high nibble when 6 is added.
     const std::uint64_t other =
         ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
     if (other != 0) {
       const int digits = std::countr_zero(other) / 8;
       value = 0;
       if (digits == 0) return at;
-      // Moves the digits to the end of the word, after zeros. Then combines neighbours: digits, pairs, fours.
+      // Moves the digits to the end of the word, behind zeros. Then combines neighbouring digits to pairs, fours and
+      // eights.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
       word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
@@ -83,10 +84,12 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
 
 class EdgeBlock {
  public:
-  /// Removes all edges and reserves room for the edges of `bytes` bytes of text. Each edge has at least two bytes.
+  /// Removes all edges and reserves room for the edges of a text of `bytes` bytes. An edge takes at least two bytes of
+  /// text.
   void start(std::size_t bytes, bool real, std::size_t most_edges);
 
-  /// Parses the vertex at `at`, one of `vertices` numbered from `base`, and stores its number from 0 in `into`.
+  /// Parses the number of a vertex and stores its zero-based index in `into`. The text begins at `at`. Valid numbers
+  /// are the `vertices` numbers from `base` on.
   static const char* vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
                             std::int32_t& into) {
     std::uint64_t value = 0;
@@ -98,7 +101,7 @@ class EdgeBlock {
     return stop;
   }
 
-  /// Parses a weight for the edge that add() adds next.
+  /// Parses the weight of the next edge; a call of add() must follow.
   const char* weight(const char* at, const char* end) {
     const char* digits = at;
     const bool negative = digits != end && *digits == '-';
@@ -138,13 +141,14 @@ class EdgeBlock {
   std::size_t room = 0;
   std::size_t count = 0;
   std::size_t limit = 0;
-  std::size_t lines = 0;   ///< number of complete lines
-  bool real = false;       ///< weights are in `reals`
-  bool decimals = false;   ///< some weight has decimals or an exponent
-  std::size_t beyond = 0;  ///< the first line, from 1, whose integer int64 does not hold or reserves for "no edge"
+  std::size_t lines = 0;  ///< number of complete lines
+  bool real = false;      ///< weights are stored in `reals`
+  bool decimals = false;  ///< some weight has decimals or an exponent
+  /// The first line, counted from 1, with an integer that exceeds int64 or that int64 reserves for "no edge".
+  std::size_t beyond = 0;
   std::int64_t least = 0;  ///< minimum of `wholes` and 0
   std::int64_t greatest = 0;
-  std::string wrong;  ///< the error in line `lines` + 1, or empty
+  std::string wrong;  ///< description of an error in line `lines` + 1; empty if there is none
 
  private:
   static const char* odd_vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
@@ -153,7 +157,7 @@ class EdgeBlock {
   [[noreturn]] void refuse_excess() const;
 };
 
-/// Calls use(start of the first word) for each nonblank line of the text, and counts the lines.
+/// Calls use(pointer to the first word) for each nonblank line of the text, and counts the lines.
 template <class Use>
 void for_each_line(std::string_view text, EdgeBlock& edges, const Use& use) {
   const char* at = text.data();
@@ -170,7 +174,7 @@ class Edges {
  public:
   void append(const EdgeBlock& block, bool weighted);
   std::size_t count() const { return from_->size(); }
-  /// Returns the smallest and the largest vertex, or 0 and -1 without edges.
+  /// Returns the smallest and the largest vertex number, or 0 and -1 if there are no edges.
   std::pair<std::int32_t, std::int32_t> range() const;
   /// Moves the edges to the graph and subtracts `base` from its vertices.
   void give(Graph& graph, bool weighted, std::int32_t base);
@@ -188,7 +192,8 @@ class Edges {
       std::make_shared<GrowingBlock<std::int32_t>>();
 };
 
-/// Reads lines: first the preamble line by line, then the edges in blocks. Base class of the formats.
+/// Reads the lines of a file: first the preamble, one line at a time, then the edges, in blocks. Base class of the
+/// formats.
 class EdgeReader {
  public:
   EdgeReader(std::string name, const GraphReadOptions& options) : name_(std::move(name)), options_(options) {}
@@ -201,29 +206,30 @@ class EdgeReader {
   Graph finish();
 
  protected:
-  /// Reads a line of the preamble, without its end. Returns false for the first line of the edges.
+  /// Reads a line of the preamble, without its line end. Returns false if the line is the first one with an edge.
   virtual bool preamble(std::string_view line) = 0;
-  /// Parses whole lines, concurrently unless is_ordered(). Reports an error in line `lines` + 1 with refuse_line().
+  /// Parses whole lines. Runs concurrently for several blocks unless is_ordered(). Reports an error in line `lines` + 1
+  /// with refuse_line().
   virtual void parse_lines(std::string_view text, EdgeBlock& edges) = 0;
-  /// Sets everything in the graph except the edges, at the end of the file.
+  /// Called at the end of the file. Sets all members of the graph except the edges.
   virtual void complete(Graph& graph, const Edges& edges) = 0;
 
   /// Returns true if blocks must be parsed in order.
   virtual bool is_ordered() const { return false; }
 
   [[noreturn]] void fail(std::size_t line, const std::string& what) const;
-  /// Fails if the file ends before the number of `things` that the line `promising` states.
+  /// Throws if the file ends before it has the number of `things` that the line `promising` states.
   void require_all(std::size_t found, std::size_t promised, const std::string& things, std::size_t promising) const;
   void note(std::size_t line, const std::string& what) const;
 
   const std::string name_;
   const GraphReadOptions& options_;
-  std::string_view ahead_;  ///< for preamble(): the available text from the current line on
+  std::string_view ahead_;  ///< for preamble(): the text that is available, beginning with the current line
   std::size_t lines_ = 0;
   bool weighted_ = true;
-  bool real_ = false;  ///< weights are floating-point, even if they look like integers
-  std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< number of edges
-  std::int32_t base_ = 0;                                               ///< subtracted from all vertices at the end
+  bool real_ = false;  ///< weights are floating-point numbers, even if all of them look like integers
+  std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< number of edges that the file promises
+  std::int32_t base_ = 0;  ///< number of the first vertex, which is subtracted from all vertices at the end
 
  private:
   void take_edges(std::string_view text);
@@ -233,11 +239,11 @@ class EdgeReader {
   bool started_ = false;
   bool in_edges_ = false;
   Edges edges_;
-  std::size_t beyond_ = 0;  ///< the first line with an integer that int64 does not hold
+  std::size_t beyond_ = 0;  ///< the first line with an integer that exceeds int64
   std::vector<EdgeBlock> blocks_;
 };
 
-/// Creates a reader that does not depend on the ending of the name, for GraphFormat::reader.
+/// Returns a reader that does not depend on the file extension, for GraphFormat::reader.
 template <class Reader>
 std::unique_ptr<EdgeReader> make_reader(std::string name, std::string_view, const GraphReadOptions& options) {
   return std::make_unique<Reader>(std::move(name), options);

@@ -13,12 +13,11 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which a content is matched and in which messages list them. The CMake files of the
+// The formats. Contents are matched in this order, and messages list the formats in this order. The CMake files of the
 // fuzzers read this list.
-// clang-format off
 #define GRADUS_GRAPH_FORMATS \
-  FORMAT(dimacs) \
-  FORMAT(matrix_market) \
+  FORMAT(dimacs)             \
+  FORMAT(matrix_market)      \
   FORMAT(edge_list)
 // clang-format on
 #define FORMAT(id) extern constinit const GraphFormat id##_format;

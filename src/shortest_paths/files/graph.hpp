@@ -18,19 +18,19 @@ const GraphFormat* written_format(const std::string& path);
 /// Returns the endings of the formats that can be written: ".mtx (Matrix Market), …".
 std::string written_endings();
 
-/// Reads a graph from a file, or from standard input if the path is "-". The input may be gzip-compressed. The ending
-/// of the name determines the format (Format::endings), otherwise the content. Input from standard input that no format
-/// recognises is an edge list. The file of each format describes what it accepts.
+/// Reads a graph from a file, or from standard input if the path is "-". The input may be gzip-compressed. The file
+/// extension determines the format (Format::endings); without a known extension, the content determines it. Standard
+/// input that matches no format is read as an edge list. The source file of each format describes what it accepts.
 ///
-/// Checks vertices and, if the format states it, the number of edges. Throws InputError with file:line for malformed
-/// input.
+/// Checks the vertices and, if the format states it, the number of edges. Throws InputError with file:line for
+/// malformed input.
 Graph read_graph(const std::string& path, const GraphReadOptions& options = {});
 
-/// Reads a graph from memory. `name` appears in messages. Without a format, the content determines it.
+/// Reads a graph from memory. `name` appears in messages. If the format is null, the content determines it.
 Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, const GraphFormat* format,
                   const GraphReadOptions& options = {});
 
-/// Returns true if the name ends like a graph file.
+/// Returns true if the name has the extension of a graph format.
 bool names_graph(const std::string& path);
 
 }  // namespace gradus::files

@@ -1,4 +1,4 @@
-// The row type of graph formats, the options of reading, and the graph that a file contains.
+// The row type of graph formats, the options for reading, and the graph that a file contains.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,21 @@ namespace gradus::files {
 class EdgeReader;
 
 struct GraphReadOptions {
-  /// Number of the first vertex of an edge list, 0 or 1. If empty: 0 if the list contains vertex 0, otherwise 1; a note
-  /// reports the choice. The other formats count from 1 and throw UsageError for 0.
+  /// Number of the first vertex of an edge list, 0 or 1. If empty, the number is 0 if the list contains vertex 0 and 1
+  /// otherwise, and a note reports the choice. Other formats count from 1, and 0 throws UsageError.
   std::optional<int> base;
-  /// Vertices of an edge list are names, even if they are integers. Throws UsageError for other formats.
+  /// If true, the vertices of an edge list are names, even if they look like integers. For other formats, throws
+  /// UsageError.
   bool names = false;
-  HeaderLine header = HeaderLine::automatic;  ///< for edge lists; UsageError for other formats
-  /// The columns FROM, TO and, if edges have weights, WEIGHT of an edge list. If empty, all columns in this order. In a
-  /// Matrix Market pattern, 1,2 ignores a third column and 1,2,3 reads it as weights. Throws UsageError for other
-  /// formats.
+  HeaderLine header = HeaderLine::automatic;  ///< for edge lists; throws UsageError for other formats
+  /// The columns of an edge list that hold FROM, TO and, if edges have weights, WEIGHT. If empty, all columns are used
+  /// in this order. In a Matrix Market pattern, 1,2 ignores a third column and 1,2,3 reads it as weights. Throws
+  /// UsageError for other formats.
   ColumnList columns = {};
-  NumberStyle style = {};     ///< notation of weights in edge lists; UsageError for other formats
-  bool undirected = false;    ///< the caller uses each edge in both directions, so a comment that says so needs no note
-  int threads = 1;            ///< does not affect the result
+  NumberStyle style = {};  ///< notation of weights in edge lists; throws UsageError for other formats
+  /// The caller uses each edge in both directions, so a comment "undirected" in the file needs no note.
+  bool undirected = false;
+  int threads = 1;            ///< number of threads; does not affect the result
   std::stop_token stop = {};  ///< a stop request throws InterruptedError
   /// Receives notes for the user about doubtful decisions, as "file: decision".
   std::function<void(const std::string&)> note = nullptr;
@@ -46,13 +48,15 @@ struct GraphReadOptions {
 struct GraphFormat {
   std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "matrix_market"
   Format file;
-  std::string_view several = {};  ///< for messages, if files with these endings have several kinds: "lists of edges"
-  bool is_list = false;           ///< the options of edge lists apply
-  /// Reason why GraphReadOptions::columns does not apply, after "is a NAME file, "; empty if it applies.
+  /// Noun for messages, if files with these extensions have several formats: "lists of edges".
+  std::string_view several = {};
+  bool is_list = false;  ///< true if the options for edge lists apply
+  /// Reason why GraphReadOptions::columns does not apply, which messages append to "is a NAME file, "; empty if the
+  /// option applies.
   std::string_view fixed_columns = {};
   bool (*recognises)(std::string_view beginning);
   std::unique_ptr<EdgeReader> (*reader)(std::string name, std::string_view ending, const GraphReadOptions& options);
-  // For writers: functions for the first line and the parts of an edge's line.
+  // For writers: functions that format the first line, and the parts of an edge's line.
   std::string (*head)(std::int64_t vertices, std::int64_t edges) = nullptr;
   std::string_view edge_begins = {};
   char separator = ' ';
@@ -64,11 +68,11 @@ struct Graph {
   std::int64_t vertices = 0;
   VectorOf<std::int32_t> from;  ///< first vertex of each edge, counted from 0
   VectorOf<std::int32_t> to;
-  /// Weight of each edge, or nothing if the file has none. Integers: the narrower type that holds all of them, without
-  /// its greatest value. Numbers with decimals: the nearest double.
+  /// Weight of each edge; empty if the file has no weights. Integers have the narrower type that holds all of them, but
+  /// not the type's greatest value. Numbers with decimals are rounded to the nearest double.
   std::variant<std::monostate, VectorOf<std::int32_t>, VectorOf<std::int64_t>, VectorOf<double>> weights;
-  bool undirected = false;         ///< each edge stands for both directions, as in a symmetric matrix
-  int base = 1;                    ///< the file's number of vertex 0, if vertices have no names
+  bool undirected = false;         ///< each edge stands for both directions, as in a symmetric matrix file
+  int base = 1;                    ///< number that the file gives to vertex 0, if vertices have no names
   std::vector<std::string> names;  ///< names of the vertices in order of first use, or empty
 };
 

@@ -76,7 +76,7 @@ struct Refused {
   std::string says;
 };
 
-/// Expects each text to be refused after `beginning`.
+/// Expects that each text is refused and that the message begins with `beginning`.
 void expect_refused(const GraphFormat* format, const std::string& beginning, const std::vector<Refused>& table) {
   for (const auto& [text, says] : table) {
     SCOPED_TRACE(text);
@@ -538,7 +538,7 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
   for (const std::string text : {"1 2\n2 3\n", "0\t1\n1\t2\n", "0,1,5\n1,2,6\n", "7,9\n1,2\n"})
     parse_list(text, options);
   EXPECT_TRUE(notes.empty());
-  // pandas: an index, and numbers as column names
+  // pandas writes an index, and column names that are numbers
   const std::string index = ",0,1\n0,5,6\n1,6,7\n";
   expect_contains(list_refusal(index), "test:1: column 1 has no name");
   expect_contains(list_refusal(index), "--columns 2,3");
@@ -782,7 +782,7 @@ TEST(GraphFiles, LinesAreCountedAcrossBlocks) {
     const auto lines = std::count(large.dimacs.begin(), large.dimacs.end(), '\n');
     expect_contains(refusal(large.dimacs + "a 1 1 1\n", {}, options),
                     "test:" + std::to_string(lines + 1) + ": more edges");
-    // All weights have one type, wherever the deciding number is.
+    // All weights get one type, wherever the number is that requires it.
     std::string text = large.dimacs;
     text.replace(text.rfind(' ') + 1, std::string::npos, "1.5e3");
     EXPECT_EQ(parse(text, {}, options).weights.index(), 3U);

@@ -91,7 +91,7 @@ class MatrixMarketReader final : public EdgeReader {
     real_ = is(3, "real") || is(3, "double");
     weighted_ = !is(3, "pattern");
     if (is(3, "complex") || is(4, "hermitian")) refuse_line("complex numbers are no lengths of edges");
-    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // SciPy's name
+    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // the name that SciPy uses
       refuse_line(core::excerpt(words[3]) + " is no kind of numbers; real, integer or pattern is expected");
     symmetry_ = is(4, "symmetric") ? Symmetry::symmetric : is(4, "skew-symmetric") ? Symmetry::skew : Symmetry::general;
     if (symmetry_ == Symmetry::general && !is(4, "general"))
@@ -102,7 +102,8 @@ class MatrixMarketReader final : public EdgeReader {
     read_columns();
   }
 
-  /// Applies --columns, which overrides the first line about the values of a pattern.
+  /// Applies --columns. For a pattern, the option decides if a third column holds weights, whatever the first line
+  /// says.
   void read_columns() {
     if (options_.columns.empty()) return;
     const std::vector<std::size_t> columns = options_.columns.find({}, 3, name_);
@@ -156,7 +157,7 @@ class MatrixMarketReader final : public EdgeReader {
         refuse_line(core::excerpt(words[2]) + " is no number of entries: a whole one from 0 on is expected");
       entries_ = static_cast<std::size_t>(*entries);
     }
-    // An entry of an array may be no edge; it is counted when it is read.
+    // An entry of a dense array may mean "no edge", so edges are counted when they are read.
     if (!dense_) promised_ = symmetry_ == Symmetry::skew ? 2 * entries_ : entries_;
     size_line_ = lines_ + 1;
     column_ = 0;
@@ -184,7 +185,7 @@ class MatrixMarketReader final : public EdgeReader {
       refuse_line("an entry on the diagonal, which is 0 in a skew-symmetric matrix");
   }
 
-  /// Adds the reversed edge with the negated weight.
+  /// Adds the opposite edge with the negated weight.
   static void add_negated(std::int32_t from, std::int32_t to, EdgeBlock& edges) {
     const std::size_t last = edges.count - 1;
     if (edges.real) edges.set_weight(-edges.reals[last]);
@@ -196,7 +197,8 @@ class MatrixMarketReader final : public EdgeReader {
     edges.add(from, to);
   }
 
-  /// Parses an array by columns, one value per line. Symmetric matrices start at or below the diagonal.
+  /// Parses a dense array column by column, with one value per line. Columns of symmetric matrices begin at or below
+  /// the diagonal.
   void parse_array(std::string_view text, EdgeBlock& edges) {
     const char* const end = text.data() + text.size();
     for_each_line(text, edges, [&](const char* at) {
@@ -222,12 +224,12 @@ class MatrixMarketReader final : public EdgeReader {
 
   bool dense_ = false;
   bool pattern_ = false;
-  bool ignores_more_ = false;  ///< ignores text after the two indices of a pattern's entry
+  bool ignores_more_ = false;  ///< text after the two indices of a pattern's entry is ignored
   Symmetry symmetry_ = Symmetry::general;
   std::int64_t vertices_ = 0;
   std::size_t entries_ = 0;  ///< number of entries that the file promises
   std::size_t size_line_ = 0;
-  // Arrays: position of the next value, and number of values read.
+  // For dense arrays: position of the next value, and the number of values read so far.
   std::int64_t row_ = 0;
   std::int64_t column_ = 0;
   std::size_t entries_read_ = 0;

@@ -1,14 +1,15 @@
-// The arithmetic of cuda_dpx: the representation of distances in registers, and their relaxation.
+// The arithmetic of cuda_dpx: how registers represent distances, and how distances are relaxed.
 //
-// A Word is the content of one register, or of two for 64 bits. It holds `pack` Scalars, one or two. relax2() relaxes
-// through two vertices at once if that takes fewer instructions (`step` 2).
+// A Word is the content of one register, or of two registers for 64-bit types. It holds one or two Scalars (`pack`).
+// relax2() relaxes through two vertices at once if that takes fewer instructions (`step` 2).
 //
 // Hopper has instructions for dynamic programming (DPX): an addition and a minimum in one instruction, on one 32-bit
 // number or two 16-bit numbers, and a three-way minimum. Older GPUs compile the same functions to two or three
-// instructions. The unit that executes them performs 64 per clock and multiprocessor. A multiplication by 1 with an
-// addition uses another unit. `mix` eighths of the elements use two of those and one three-way minimum, so that both
-// units are busy. Measured on an H200, with data in registers and shared memory: 16.0 T relaxations/s with DPX alone,
-// 17.3 with half of the elements each way; 32.1 and 33.9 in pairs.
+// instructions. The DPX unit performs 64 instructions per clock and multiprocessor. An addition can also be a
+// multiplication by 1 with an addend, which another unit performs. For `mix` eighths of the elements, two such
+// additions and one three-way minimum replace the DPX instructions, so that both units are busy. Measured on an H200
+// with data in registers and shared memory: 16.0 T relaxations/s with DPX alone, and 17.3 with half of the elements
+// each way; for pairs, 32.1 and 33.9.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,14 +20,14 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns true if an element, numbered along the rows of a thread, uses the multiplier.
+/// Returns true if the multiplier adds for this element. Elements are numbered along the rows of a thread.
 template <int mix>
 constexpr bool takes_multiplier(int element) {
-  return element * 5 % 8 < mix;  // 5 spreads them evenly
+  return element * 5 % 8 < mix;  // an odd factor, which spreads these elements evenly
 }
 
-// Integer carriers also define differs(best, negated(wanted)): 1 (in each half of a pair) if `best` differs from
-// `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
+// Integer carriers also define differs(best, negated(wanted)). It returns 1 (in each half of a pair) if `best` differs
+// from `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
 
 /// 32-bit integers: the elements of a Problem unchanged. No sum of two of them wraps.
 template <int mix>
@@ -37,7 +38,7 @@ struct Whole32 {
   static constexpr int step = 2;
   static constexpr Scalar none = unreachable<std::int32_t>();
 
-  /// Converts from 64-bit elements if all distances fit. "No route" is far above them.
+  /// Converts from 64-bit elements if all distances fit 32 bits. "No route" is far above all distances.
   template <class Element>
   __device__ static Scalar from(Element element) {
     return element > Element{none} ? none : static_cast<Scalar>(element);
@@ -71,8 +72,8 @@ struct Whole32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// Two distances per word, for graphs without negative edges whose distances do not exceed 0x7ffe. "None" is 0x7fff.
-/// Two of them still fit 16 bits, so nothing carries into the upper half.
+/// Two distances per word, for graphs without negative edges whose distances do not exceed 0x7ffe. "No route" is
+/// 0x7fff. The sum of two such values still fits 16 bits, so nothing carries into the upper half.
 template <int mix>
 struct Pairs16 {
   using Word = std::uint32_t;
@@ -116,7 +117,7 @@ struct Pairs16 {
   __device__ static Scalar get(Word word, int half) { return static_cast<Scalar>(word >> (16 * half) & 0xffff); }
 };
 
-/// float. `positive`: no weight is negative. The bits of distances are then ordered like integers, and a three-way
+/// float. If `positive`, no weight is negative. The bits of distances are then ordered like integers, and a three-way
 /// minimum accepts two sums.
 template <bool positive>
 struct Float32 {
@@ -147,7 +148,7 @@ struct Float32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// double and 64-bit integers: an addition, a comparison and a selection.
+/// double and 64-bit integers. A relaxation is an addition, a comparison and a selection.
 template <class T>
 struct Plain64 {
   using Word = T;

@@ -12,7 +12,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The matrix, padded past its border with vertices without edges.
+/// The padded matrix. Its padding consists of vertices without edges.
 template <class T>
 struct Grid {
   T* distances;
@@ -36,7 +36,7 @@ __device__ T shorter(T one, T other) {
 template <class T>
 class CudaDistances {
  public:
-  /// `job_bytes`: GPU memory of the job that the rung will use.
+  /// `job_bytes` is the GPU memory of the job that the rung will use.
   CudaDistances(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
                 std::uint64_t job_bytes = 0)
       : problem_(problem), execution_(execution), phases_(phases) {
@@ -49,9 +49,9 @@ class CudaDistances {
   cuda::Job& job() const { return *problem_.gpu; }
   const cuda::Stream& stream() const { return job().stream(); }
 
-  /// Calls launch(first, number), which queues rounds in the stream, until all `rounds` are done. Divides long work so
-  /// that a stop request takes effect in time. `first_portion`: number of relaxations that even a slow GPU performs in
-  /// a tenth of a second.
+  /// Calls launch(first, number), which queues rounds in the stream, until all `rounds` are done. Long work is divided
+  /// into several launches, so that a stop request takes effect soon. `first_portion` is the number of relaxations that
+  /// even a slow GPU performs in a tenth of a second.
   template <class Launch>
   void relax(std::int64_t rounds, double first_portion, const Launch& launch) {
     const core::PhaseTimer timer(phases_, "relax");
@@ -72,7 +72,7 @@ class CudaDistances {
   std::vector<Phase>& phases_;
 };
 
-/// Relaxations of the first launches of a teaching rung; see CudaDistances::relax().
+/// Number of relaxations in the first launches of a teaching rung; see CudaDistances::relax().
 inline constexpr double teaching_portion = 4e9;
 
 }  // namespace gradus::shortest_paths_detail

@@ -1,4 +1,5 @@
-// A graph on a GPU: uploads and examines it, fills the matrix of distances, and converts this matrix to the caller's.
+// A graph on a GPU. Uploads and examines the graph, fills the matrix of distances, and converts this matrix to the
+// caller's form.
 #include <limits>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct MagnitudeOf<std::int64_t> {
   using Type = std::uint64_t;
 };
 
-/// RowEdgeFacts as a kernel writes it, without padding bytes.
+/// RowEdgeFacts in the form that a kernel writes, without padding bytes.
 template <class T>
 struct DeviceRowFacts {
   typename MagnitudeOf<T>::Type greatest;
@@ -98,8 +99,8 @@ __global__ void __launch_bounds__(row_threads) look_at_rows(DeviceGraph<T> graph
 // ---------------------------------------------------------------------------------------------------------------------
 // Negative cycles
 
-/// The type of route lengths. They are at most 0 here and are stored as magnitudes, whose bits are ordered like
-/// integers, so CUDA's atomic operations can compute their maximum.
+/// The type of route lengths. All lengths are at most 0 here. Their magnitudes are stored, whose bits are ordered like
+/// integers, so CUDA's atomic operations can compute the maximum.
 template <class T>
 using Length = std::conditional_t<std::numeric_limits<T>::has_infinity, double, std::int64_t>;
 
@@ -115,16 +116,16 @@ __device__ Word bits_of(L length) {
 }
 
 struct DeviceRound {
-  Word* lengths;  ///< for each vertex, the negated length of the shortest route found that ends there
-  Word* changed;  ///< set if a length improved; the next word is set if one is impossible without a cycle
+  Word* lengths;  ///< for each vertex, the negated length of the shortest route known so far that ends there
+  Word* changed;  ///< first word: 1 if a length improved; second word: 1 if a length proves a negative cycle
   __device__ Word* beyond() const { return changed + 1; }
 };
 
 constexpr int rows_of_a_round = 64;
 
-// Relaxes every edge to each vertex. A thread may read a length that another thread improves concurrently, because each
-// value is the length of some route. A route that is shorter than any without cycles is not extended, so nothing wraps.
-// Launch shape: x: one thread per vertex, which reads its column; y: `rows_of_a_round` rows each.
+// Relaxes all edges to each vertex. A thread may read a length that another thread improves concurrently, because each
+// value is the length of some route. A route that is shorter than any route without cycles is not extended, so nothing
+// wraps. Launch shape: in x, one thread per vertex, which reads its column; in y, `rows_of_a_round` rows each.
 template <class T>
 __global__ void __launch_bounds__(row_threads)
     lengthen_routes(DeviceGraph<T> graph, DeviceRound round, Length<T> greatest) {
@@ -183,7 +184,7 @@ __global__ void __launch_bounds__(square * 8)
   for (int row = threadIdx.y; row < square; row += 8)
     if (left + row < n && top + threadIdx.x < n)
       across[row][threadIdx.x] = distances[(left + row) * n + top + threadIdx.x];
-  __syncthreads();  // the opposite square is loaded
+  __syncthreads();  // the opposite square is loaded completely
   for (int row = threadIdx.y; row < square; row += 8) {
     const std::int64_t from = top + row;
     const std::int64_t to = left + threadIdx.x;
@@ -299,7 +300,7 @@ GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
 
 template <class T>
 bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job) {
-  // Longer routes are left to a search that does not proceed in rounds.
+  // For longer routes, the CPU searches with an algorithm that does not proceed in rounds.
   constexpr std::int64_t most_rounds = 256;
   constexpr int rounds_between_looks = 4;
   const std::int64_t n = graph.n();
@@ -308,7 +309,8 @@ bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, 
   const dim3 blocks(cuda::blocks_for(n, row_threads), cuda::blocks_for(n, rows_of_a_round));
   for (std::int64_t done = 0; done < most_rounds; done += rounds_between_looks) {
     for (int number = 0; number < rounds_between_looks; ++number) {
-      if (number == rounds_between_looks - 1)  // only the last round shows whether lengths still improve
+      // Clears the flag, because only the last round shows if lengths still improve.
+      if (number == rounds_between_looks - 1)
         cuda::check(cudaMemsetAsync(round.changed, 0, sizeof(Word), job.stream()), "cudaMemsetAsync");
       lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), round,
                                                                 static_cast<Length<T>>(facts.greatest));
@@ -360,7 +362,8 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   finish_matrix<<<ByColumns(n).blocks, row_threads, 0, job.stream()>>>(solved.data(), n, greatest, distances.data(),
                                                                        distances.row_stride(), first_too_great);
   cuda::check_launch("finish_matrix");
-  return static_cast<std::int64_t>(fetch(first_too_great, job));  // if there is none, all bits are set, which is -1
+  // Without such a distance, all bits are set, which is -1.
+  return static_cast<std::int64_t>(fetch(first_too_great, job));
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                   \

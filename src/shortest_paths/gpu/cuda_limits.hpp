@@ -1,4 +1,4 @@
-// Memory of the CUDA rungs on a GPU, in bytes, for the table and for allocations.
+// GPU memory of the CUDA rungs in bytes, for the table and for allocations.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,19 @@ inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
   return cuda::part_bytes(n * n, static_cast<std::size_t>(element_bytes));
 }
 
-/// cuda_dpx works on a copy whose sides are a multiple of this, for every carrier.
+/// cuda_dpx works on a copy of the matrix whose sides are a multiple of this number, for every carrier.
 inline constexpr std::int64_t dpx_granule = 256;
 inline constexpr std::int64_t dpx_widest_pivot = 128;
 
 constexpr std::int64_t dpx_side(std::int64_t n) { return (n + dpx_granule - 1) / dpx_granule * dpx_granule; }
 
-/// Minimum shared memory per block.
+/// Shared memory per block that every GPU has at least.
 constexpr std::uint64_t dpx_shared_bytes(int element_bytes) {
   return element_bytes == 8 ? std::uint64_t{96} << 10 : std::uint64_t{48} << 10;
 }
 
-/// Memory of cuda_dpx besides the matrix: the padded copy, the panels of two rounds, and a word for its barrier. An
-/// upper bound if distances are narrower than the elements.
+/// Memory that cuda_dpx needs in addition to the matrix: the padded copy, the panels of two rounds, and a word for its
+/// barrier. If distances are narrower than the elements, this is an upper bound.
 inline std::uint64_t dpx_bytes(std::int64_t n, int element_bytes) {
   const std::int64_t side = dpx_side(n);
   const auto element = static_cast<std::size_t>(element_bytes);
@@ -38,22 +38,22 @@ inline std::uint64_t dpx_bytes(std::int64_t n, int element_bytes) {
          cuda::part_bytes(2, sizeof(unsigned int));
 }
 
-/// Intermediate vertices in the panels of the search for predecessors, and sources in its slabs.
+/// The search for predecessors has this many intermediate vertices in a panel, and this many sources in a slab.
 inline constexpr std::int64_t predecessor_depth = 4096;
-/// Its tiles are padded to a multiple of this.
+/// The sides of matrices in the search for predecessors are padded to a multiple of this number.
 inline constexpr std::int64_t predecessor_granule = 256;
-/// Rows whose edges one thread lists.
+/// Number of rows whose edges one thread lists.
 inline constexpr std::int64_t list_rows = 256;
 
-/// Two panels of words, and one with the compact form of each element.
+/// Returns the bytes of two panels of words, and of one panel with the compact form of each element.
 inline std::uint64_t predecessor_panel_bytes(std::int64_t n, std::size_t word_bytes, std::size_t kept_bytes) {
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
   const std::int64_t depth = std::min(predecessor_depth, side);
   return 2 * cuda::part_bytes(depth * side, word_bytes) + cuda::part_bytes(depth * side, kept_bytes);
 }
 
-/// Upper bound of the search's memory besides weights and distances: the matrix of predecessors, and panels; or lists
-/// of a sixteenth of all edges with room for their prefix sums, and a slab.
+/// Returns an upper bound of the memory that the search needs in addition to weights and distances: the matrix of
+/// predecessors, and either panels, or a slab and lists of a sixteenth of all edges with their prefix sums.
 inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
   const auto element = static_cast<std::size_t>(element_bytes);
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
@@ -68,8 +68,9 @@ inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machin
   return in_own_type(shape, machine);
 }
 
-/// Host: the staging buffers. GPU, besides weights there: the matrix, which replaces weights from the host that are no
-/// longer needed, and the memory of the search for predecessors.
+/// Returns the memory of a GPU rung. On the host, it consists of the staging buffers. On the GPU, in addition to
+/// weights that the caller keeps there, it consists of the matrix and the memory of the search for predecessors. The
+/// matrix replaces weights from the host once they are no longer needed.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
   if (shape.predecessors && !shape.floating)

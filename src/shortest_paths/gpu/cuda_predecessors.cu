@@ -1,10 +1,11 @@
 // Integer predecessors on a GPU, computed from distances and weights alone: P(i, j) is the lowest v with an edge to j
 // and D(i, v) + weights(v, j) = D(i, j).
 //
-// Dense graphs: no sum is below D(i, j), so the lowest v is in the first block of vertices after which the minimum of
-// the sums equals D(i, j). The sums are a min-plus product like the rest of a round, at the rate of cuda_dpx. After
-// each block, a thread increments a count for every element whose minimum still differs. The count is the number of
-// blocks before the block of v (`find_blocks`). A second kernel searches this block for v (`resolve_blocks`).
+// Dense graphs: no sum is below D(i, j). The lowest v is therefore in the first block of vertices after which the
+// minimum of the sums equals D(i, j). The sums are a min-plus product like the rest of a round, and are computed at the
+// rate of cuda_dpx. After each block, a thread increments a counter for every element whose minimum still differs. At
+// the end, the counter is the number of blocks before the block of v (`find_blocks`). A second kernel searches this
+// block for v (`resolve_blocks`).
 //
 // Sparse graphs: each vertex has a list of its incoming edges in ascending order of tails. A warp processes the list of
 // one vertex for 128 sources, whose distances are contiguous.
@@ -28,22 +29,22 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-using Bound = long long;  // a type of CUDA's atomic operations
+using Bound = long long;  // a type that CUDA's atomic operations support
 
-// Sums that even a slow GPU computes in a tenth of a second.
+// The number of sums that even a slow GPU computes in a tenth of a second.
 constexpr double portion_of_sums = 1e11;
 
-constexpr int block_of_vertices = 32;  // vertices per block, one of which is found
+constexpr int block_of_vertices = 32;  // vertices per block; a counter identifies one block
 static_assert(predecessor_depth / block_of_vertices <= 255, "they are counted in 8 bits");
 
-/// The storage type of a single scalar.
+/// The type in which a single scalar is stored.
 template <class Carrier>
 using CompactScalar = std::conditional_t<Carrier::pack == 2, std::uint16_t, typename Carrier::Scalar>;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The range of distances
 
-// Launch shape: x is the column, one thread each. y is the row; a block processes every gridDim.y-th row.
+// Launch shape: in x, one thread per column; in y, each block processes every gridDim.y-th row.
 template <class C>
 __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64_t n, C greatest, Bound* range) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -72,12 +73,12 @@ __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64
 template <class Carrier>
 struct Panels {
   using Word = typename Carrier::Word;
-  Word* to_via;                      ///< depth x rows: distances to the intermediate vertices, one per word
-  Word* onward;                      ///< depth x words: edges from the intermediate vertices
-  CompactScalar<Carrier>* backward;  ///< columns x depth: the same edges, contiguous for each end
+  Word* to_via;                      ///< depth x rows elements: distances to the intermediate vertices, one per word
+  Word* onward;                      ///< depth x words elements: edges from the intermediate vertices
+  CompactScalar<Carrier>* backward;  ///< columns x depth elements: the same edges, contiguous for each end vertex
   std::int64_t first;
   int depth;
-  int rows;   ///< sources, including the padding of the last tile
+  int rows;   ///< number of sources, including the padding of the last tile
   int words;  ///< words per row of `onward`
   int one;    ///< the value 1, hidden from the compiler; see carriers.cuh
 
@@ -136,10 +137,10 @@ __global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, Device
                        edge_of<Carrier>(graph, panels.first + via, to + Carrier::pack - 1));
 }
 
-/// 8-bit counters, one per element of a thread, packed in registers.
+/// 8-bit counters, one for each element of a thread, packed in registers.
 template <class Carrier, class Tile>
 struct Counts {
-  static constexpr int of_a_register = 4 / Carrier::pack;  // words
+  static constexpr int of_a_register = 4 / Carrier::pack;  // number of words
   static constexpr int count = (Tile::own_rows * Tile::own_columns + of_a_register - 1) / of_a_register;
   unsigned int at[count];
 
@@ -151,8 +152,9 @@ struct Counts {
   }
 };
 
-// Writes -2 - (block number) for elements without a result so far whose vertex is in this panel. Other elements stay
-// unchanged. `fresh`: there are no results yet. Launch shape: one block per tile, starting with `first_tile`.
+// Writes -2 - (block number) for elements that have no result so far and whose vertex is in this panel. Other elements
+// stay unchanged. If `fresh`, no element has a result yet. Launch shape: one block per tile, starting with
+// `first_tile`.
 template <class Carrier, class Shape, class C>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
     find_blocks(Panels<Carrier> panels, const C* distances, int n, int first_tile, bool fresh,
@@ -226,7 +228,7 @@ __global__ void __launch_bounds__(256)
   for (int via = static_cast<int>(threadIdx.x); via < panels.depth; via += 256)
     to_via[via] = panels.first + via < n ? static_cast<CompactScalar<Carrier>>(Carrier::from(row[panels.first + via]))
                                          : static_cast<CompactScalar<Carrier>>(Carrier::get(Carrier::nothing(), 0));
-  __syncthreads();  // the distances are loaded
+  __syncthreads();  // all distances are loaded
   for (std::int64_t to = threadIdx.x; to < n; to += 256) {
     std::int32_t& predecessor = predecessors[from * n + to];
     const std::int32_t found = predecessor;
@@ -309,10 +311,12 @@ struct EdgeTo {
   std::int32_t from;
 };
 
-/// The edges to each vertex in ascending order of tails. Each of the threads that write them has `list_rows` rows.
+/// The edges to each vertex in ascending order of tails. Each thread that writes edges lists the edges of `list_rows`
+/// rows.
 template <class Scalar>
 struct Lists {
-  std::int64_t* begin;  ///< start of each vertex's part of each group of rows, and the end of all
+  /// For each vertex and each group of rows, the start of its edges; at the end, the number of all edges.
+  std::int64_t* begin;
   EdgeTo<Scalar>* edges;
   std::int64_t groups;
 };
@@ -342,7 +346,7 @@ __global__ void __launch_bounds__(256) list_edges(DeviceGraph<T> graph, Lists<ty
   }
 }
 
-/// Distances from the sources [first, first + width), contiguous for each end vertex.
+/// Distances from the sources [first, first + width). The distances to one end vertex are contiguous.
 template <class Scalar>
 struct Slab {
   Scalar* to_vertex;  ///< n x width
@@ -350,7 +354,7 @@ struct Slab {
   int width;
 };
 
-// Launch shape: as turn_distances(). x: squares of end vertices; y: squares of sources.
+// Launch shape: as for turn_distances(). x: squares of end vertices; y: squares of sources.
 template <class Carrier, class C>
 __global__ void __launch_bounds__(square * 8)
     turn_sources(Slab<typename Carrier::Scalar> slab, const C* distances, std::int64_t n) {
@@ -394,7 +398,7 @@ __global__ void __launch_bounds__(256)
     bool done = true;
 #pragma unroll
     for (int source = 0; source < sources_of_a_lane; ++source) {
-      // Elements without a route, beyond n, and on the diagonal have no predecessor.
+      // There is no predecessor without a route, beyond vertex n, and on the diagonal.
       const bool none = wanted.at[source] > greatest || slab.first + own + source == to;
       found[source] = none ? -1 : -2;
       done &= none;
@@ -402,7 +406,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t end = lists.begin[(to + 1) * lists.groups];
     for (std::int64_t first = lists.begin[to * lists.groups]; first < end && !__all_sync(0xffffffffu, done);
          first += 32) {
-      EdgeTo<Scalar> edge{0, 0};  // per lane; not used beyond the end
+      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list do not use theirs
 
       if (first + lane < end) edge = lists.edges[first + lane];
       const int count = static_cast<int>(min(end - first, std::int64_t{32}));
@@ -497,10 +501,10 @@ void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixV
   cuda::check_launch("find_range");
   Bound found[2] = {};
   cuda::fetch_part(range, std::span<Bound>(found), job.stream());
-  // No edge is shorter than the distance between its ends, and edges longer than all distances do not matter. Edges
-  // therefore need no wider type than the distances.
+  // No edge is shorter than the distance between its ends, and edges longer than all distances do not matter. So edges
+  // need no wider type than distances.
   constexpr Bound of_pairs = 0x7ffe;
-  constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // the driver's limit for int32
+  constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // the limit up to which the driver uses int32
   const DeviceGraph<T> there(graph);
   const bool narrow = sizeof(C) == 4 || (found[0] >= -of_32 && found[1] <= of_32);
   if (facts.edges < n * n / 16) {

@@ -1,5 +1,5 @@
-// A graph in GPU memory, and the driver's operations there on the graph and on a variant's matrix. They correspond to
-// graph.hpp and predecessors.hpp for host memory and have the same results. In a build without CUDA,
+// A graph in GPU memory, and the driver's operations on this graph and on a variant's matrix. The operations correspond
+// to those in graph.hpp and predecessors.hpp for host memory, and their results are the same. In a build without CUDA,
 // gpu/not_compiled.cpp defines the functions that host code calls.
 #pragma once
 
@@ -11,14 +11,15 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Starts a job on the GPU of `execution` and brings the weights there. Weights on this GPU are used in place, after
-/// the work in Execution::stream; otherwise the graph refers to a copy afterwards. `job_bytes`: the additional GPU
-/// memory that the job will need, as far as known. Throws UsageError if a view is not in the memory that it claims,
-/// OutOfMemoryError with the required and the available bytes if memory does not suffice.
+/// Starts a job on the GPU of `execution` and makes the weights available there. Weights that are already on this GPU
+/// are used in place, after the work in Execution::stream. Other weights are copied, and `graph` then refers to the
+/// copy. `job_bytes` is the additional GPU memory that the job will need, as far as known. Throws UsageError if a view
+/// is not in the memory that it claims, and OutOfMemoryError, with the required and the available bytes, if memory does
+/// not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Graph<T>& graph, const Execution& execution, std::uint64_t job_bytes);
 
-/// Call before results are written to the caller's memory on the GPU: see cuda::Job::admit().
+/// Must be called before results are written to the caller's memory on the GPU: see cuda::Job::admit().
 void admit(cuda::Job& job, const void* address, const char* what);
 
 template <class T>
@@ -32,7 +33,8 @@ void copy_matrix(MatrixView<const T> from, MatrixView<T> to, cuda::Job& job);
 template <class T>
 GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job);
 
-/// Returns true if the graph may have a negative cycle. If false, it has none except those that rounding hides.
+/// Returns true if the graph may have a negative cycle. Returns false if it has no negative cycle that exceeds the
+/// rounding errors.
 template <class T>
 bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job);
 
@@ -43,7 +45,7 @@ void fill_on_gpu(const Graph<T>& graph, MatrixView<C> distances, cuda::Job& job)
 template <class C>
 bool diagonal_is_negative_on_gpu(MatrixView<const C> distances, cuda::Job& job);
 
-/// Has the result of has_zero_cycle() of predecessors.hpp.
+/// Returns the result of has_zero_cycle() of predecessors.hpp.
 template <class C>
 bool has_zero_cycle_on_gpu(MatrixView<const C> distances, C greatest, cuda::Job& job);
 
@@ -52,8 +54,8 @@ template <class T, class C>
 void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixView<const C> distances, C greatest,
                               MatrixView<std::int32_t> predecessors, cuda::Job& job);
 
-/// Converts the variant's matrix to the caller's type, in GPU memory. The result may be the same memory if the types
-/// are equal. Returns the index, row * N + column, of the first distance that T does not hold, or -1.
+/// Converts the variant's matrix to the caller's type, in GPU memory. If the types are equal, input and output may be
+/// the same memory. Returns the index, row * N + column, of the first distance that exceeds T, or -1.
 template <class T, class C>
 std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T> distances, cuda::Job& job);
 

@@ -1,4 +1,4 @@
-// A graph as kernels access it.
+// A graph in the form in which kernels access it.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// An upper bound of all distances of a graph without negative edges. Any distance is at most the longest distance to a
-// chosen vertex, the hub, plus the longest distance from it. The arithmetic can then be as narrow as the distances
-// allow, independent of the heaviest edges: edges above the bound are on no shortest route.
+// An upper bound of all distances of a graph without negative edges. The hub is a chosen vertex. Any distance is at
+// most the longest distance to the hub plus the longest distance from it. The arithmetic can then be as narrow as the
+// distances allow, however heavy some edges are: an edge that is heavier than the bound is on no shortest route.
 //
-// Any routes to and from the hub give a valid bound. Initially they are single edges. Each pass over the matrix extends
-// the routes to the hub by one edge in front and the routes from it by one edge at the end, if this shortens them. A
-// pass reads the matrix twice, as much as a round of 64 intermediate vertices.
+// Any routes to and from the hub give a valid bound. Initially these routes are single edges. Each pass over the matrix
+// extends the routes to the hub by one edge in front, and the routes from the hub by one edge at the end, if this
+// shortens them. A pass reads the matrix twice, as often as a round of 64 intermediate vertices does.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The lengths of the routes to the hub and from it, and the longest of both, in words of CUDA's atomic operations.
+/// The lengths of the routes to and from the hub, and the greatest of all, in words that CUDA's atomic operations
+/// support.
 struct HubWays {
   using Word = cuda::Job::Word;
   Word* to;
@@ -35,8 +36,8 @@ __global__ void begin_at_hub(const T* weights, std::int64_t n, HubWays ways) {
   ways.from[vertex] = static_cast<HubWays::Word>(weights[vertex]);
 }
 
-// Launch shape: one block per vertex, which reads its row. Other threads may shorten a route while it is read; every
-// value is the length of some route.
+// Launch shape: one block per vertex, which reads the row of that vertex. Other threads may shorten a route while it is
+// read, because every value is the length of some route.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = blockIdx.x;
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weig
   if (threadIdx.x % 32 == 0) atomicMin(&ways.to[vertex], best);
 }
 
-// Launch shape: x: one thread per vertex, which reads its column; y: `hub_rows` rows each.
+// Launch shape: in x, one thread per vertex, which reads its column; in y, `hub_rows` rows each.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_from_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * hub_threads + threadIdx.x;
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(hub_threads) shorten_ways_from_hub(const T* we
   atomicMin(&ways.from[vertex], best);
 }
 
-// Launch shape: one thread per vertex. `longest` must be 0.
+// Launch shape: one thread per vertex. `longest` must be 0 initially.
 __global__ inline void find_longest_ways(std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (vertex >= n) return;

@@ -1,10 +1,10 @@
-// The steps of a round of cuda_dpx and their kernels: the diagonal, its row and column, and the rest; also all rounds
-// in one launch.
+// The steps of a round of cuda_dpx and their kernels: the diagonal, its row and column, and the rest. One kernel
+// performs all rounds in one launch.
 //
 // A round has `depth` intermediate vertices. The operands of the rest are stored apart from the matrix, in panels: the
-// round's rows, and its columns transposed, so that both are read along rows. There are panels for two rounds. While
-// the rest of one round is relaxed, the diagonal, row and column of the next round are relaxed through the current
-// round (`catch_up`) and closed.
+// round's rows, and the round's columns transposed, so that both are read along rows. There are panels for two rounds.
+// While the rest of one round is relaxed, the diagonal, row and column of the next round are relaxed through the
+// current round (`catch_up`) and closed.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +16,7 @@ namespace gradus::shortest_paths_detail {
 template <class Word>
 struct Work {
   Word* distances;         ///< `side` rows of `words`
-  Word* row_panels[2];     ///< for even and odd rounds: depth x words
+  Word* row_panels[2];     ///< panels of even and odd rounds, depth x words each
   Word* column_panels[2];  ///< depth x side, one word per element
   std::size_t words;
   int side;  ///< vertices, including the padding of the last tiles
@@ -50,13 +50,14 @@ struct Shapes {
   static_assert(Row::threads == panel_threads && Row::rows == depth && Row::columns == panel_words);
   static_assert(Column::threads == panel_threads && Column::rows == panel_side && Column::columns == depth_words);
 
-  // Shared memory of the diagonal: the operands of its catch-up, then its elements. Each row has 4 more elements, which
-  // avoids bank conflicts in a column.
+  // Shared memory for the diagonal: the operands of its catch-up, then its elements. Each row is longer by 4 elements,
+  // which avoids bank conflicts in a column.
   static constexpr int scalar_stride = depth + 4;
   static constexpr std::size_t catch_up_bytes = sizeof(Word) * depth * (depth + depth_words);
   static constexpr std::size_t close_bytes = sizeof(Scalar) * depth * scalar_stride;
   static constexpr std::size_t diagonal_bytes = catch_up_bytes > close_bytes ? catch_up_bytes : close_bytes;
-  // Shared memory of row and column: the operands of a tile's catch-up and the diagonal. The tile replaces one operand.
+  // Shared memory for row and column: the operands of a tile's catch-up, and the diagonal. The tile later replaces one
+  // operand.
   static constexpr std::size_t row_words = std::size_t{depth} * (depth + panel_words + depth);
   static constexpr std::size_t column_words = std::size_t{depth} * (panel_side + depth_words + depth_words);
   static constexpr std::size_t panel_bytes = sizeof(Word) * (row_words > column_words ? row_words : column_words);
@@ -68,8 +69,8 @@ struct Shapes {
 
 /// Closes the tile, one intermediate vertex after another. A thread keeps 4 x 4 elements in registers. The row and
 /// column of the current vertex are in shared memory, in one of two buffers. The row and column of the next vertex are
-/// relaxed and published first, so one barrier per vertex suffices: it orders these writes before their reads, and the
-/// reads of the current buffer before the next write to it.
+/// relaxed first and written to the other buffer, so one barrier per vertex suffices: it separates these writes from
+/// the reads of the next step, and the reads of this step from the next writes to the same buffer.
 template <class Carrier, int depth, class Scalar = typename Carrier::Scalar>
 __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Scalar* columns) {
   const int right = static_cast<int>(threadIdx.x) % (depth / 4);
@@ -117,7 +118,7 @@ __device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Sc
   }
 }
 
-/// Relaxes the diagonal through the previous round, closes it, and writes it to the matrix and both panels.
+/// Relaxes the diagonal through the previous round, closes the diagonal, and writes it to the matrix and both panels.
 template <class Carrier, int depth>
 __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word>& work, int round, bool catch_up,
                                                unsigned char* shared) {
@@ -141,7 +142,7 @@ __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word
     wait_for_copies<0>();
     __syncthreads();  // the operands are loaded
     min_plus<Carrier, Tile, depth, depth, Shape::depth_words>(cells, a, b, work.one);
-    __syncthreads();  // all threads have read them
+    __syncthreads();  // all threads have read the operands
   }
   // Redistributes the elements through shared memory, from the layout of a warp's tile to 4 x 4 neighbours per thread.
   Scalar* const elements = reinterpret_cast<Scalar*>(shared);
@@ -162,7 +163,7 @@ __device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word
 #pragma unroll
     for (int column = 0; column < 4; ++column)
       own[row][column] = elements[(down * 4 + row) * Shape::scalar_stride + right * 4 + column];
-  __syncthreads();  // all threads have read them
+  __syncthreads();  // all threads have read the elements
   close_tile<Carrier, depth>(own, elements, elements + 2 * depth);
 
   constexpr int own_words = 4 / Shape::pack;
@@ -204,7 +205,7 @@ __global__ void __launch_bounds__(Shapes<Carrier, depth>::diagonal_threads, 1)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Its row and its column
+// The row and column of the diagonal
 
 /// Relaxes 64 columns of the round's rows through the previous round, then multiplies the closed diagonal by the tile.
 template <class Carrier, int depth>
@@ -232,7 +233,7 @@ __device__ __forceinline__ void relax_row_tile(const Work<typename Carrier::Word
     wait_for_copies<1>();
     __syncthreads();  // the operands are loaded
     min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, a, b, work.one);
-    __syncthreads();  // all threads have read them
+    __syncthreads();  // all threads have read the operands
   }
   store_cells<Tile>(cells, b, Shape::panel_words);
   wait_for_copies<0>();
@@ -270,7 +271,7 @@ __device__ __forceinline__ void relax_column_tile(const Work<typename Carrier::W
     wait_for_copies<1>();
     __syncthreads();  // the operands are loaded
     min_plus<Carrier, Tile, depth, Shape::panel_side, Shape::depth_words>(cells, a, b, work.one);
-    __syncthreads();  // all threads have read them
+    __syncthreads();  // all threads have read the operands
   }
   store_transposed<Carrier, Tile>(cells, a, Shape::panel_side);
   wait_for_copies<0>();
@@ -305,9 +306,9 @@ __global__ void __launch_bounds__(Shapes<Carrier, depth>::panel_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The rest
 
-// Launch shape: one block per tile of the whole matrix. `next`: the next round, whose rows and columns are skipped
-// because another stream processes them, or -1. Relaxing the current round's rows and columns again changes nothing and
-// costs less than skipping them.
+// Launch shape: one block per tile of the whole matrix. `next` is the next round, or -1. The rows and columns of the
+// next round are skipped, because another stream processes them. The rows and columns of the current round are relaxed
+// again, which changes nothing and costs less than skipping them.
 template <class Carrier, int depth, class Shape>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
     relax_rest_kernel(Work<typename Carrier::Word> work, int round, int next) {
@@ -345,7 +346,7 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 // ---------------------------------------------------------------------------------------------------------------------
 // In and out
 
-/// Copies `rows` x `columns` elements into rows of `words` words and pads them on the right and below, to `filled`
+/// Copies `rows` x `columns` elements into rows of `words` words. Pads the copy on the right, and below up to `filled`
 /// rows. The calling thread processes the share of thread `first` of `threads`.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled, std::size_t words,
@@ -397,15 +398,15 @@ __global__ void bring_out_kernel(const typename Carrier::Word* from, std::size_t
 // ---------------------------------------------------------------------------------------------------------------------
 // Rounds in one launch
 
-/// Barrier of all blocks of a cooperative launch. Both counters are 0 before and after it.
+/// Barrier of all blocks of a cooperative launch. Both counters must be 0 before the barrier and are 0 after it.
 struct GridBarrier {
   unsigned int arrived;
   unsigned int left;
 };
 
 /// Waits until all blocks arrive. Everything that any thread wrote before the barrier is visible to every thread after
-/// it: block barriers order the threads of a block around the thread that represents it, whose arrival is a release and
-/// whose poll is an acquire.
+/// it. One thread represents its block: the block's barriers order the other threads around it, its arrival is a
+/// release, and its poll is an acquire.
 __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
   target += gridDim.x;
   __syncthreads();
@@ -420,10 +421,10 @@ __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int
 
 inline constexpr int one_launch_depth = 64;
 
-// Runs rounds [first, last). All blocks wait once after the row and column and once after the rest. While the rest is
-// relaxed, block 0 closes the next diagonal. The first launch copies the elements in, and the launch with the last
-// round copies them out. Launch shape: cooperative; blocks of 256 threads, at most as many as the GPU runs
-// concurrently.
+// Runs rounds [first, last). All blocks wait for each other once after the row and column, and once after the rest.
+// While the rest is relaxed, block 0 closes the next diagonal. The first launch copies the elements in, and the launch
+// with the last round copies them out. Launch shape: cooperative; blocks of 256 threads, at most as many as the GPU
+// runs concurrently.
 template <class Carrier, class Element>
 __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carrier::Word> work, Element* elements,
                                                               int n, int first, int last, GridBarrier* barrier) {
@@ -451,7 +452,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
       close_diagonal<Carrier, depth>(work, next, true, shared);
       __syncthreads();  // the shared memory is free
     }
-    // The other blocks, if any, share the rest.
+    // The blocks other than block 0 share the rest; a single block does everything.
     const int helpers = blocks > 1 ? blocks - 1 : 1;
     const int helper = blocks > 1 ? block - 1 : 0;
     for (int number = helper; helper >= 0 && number < (tiles - 1) * (tiles - 1); number += helpers) {
@@ -474,7 +475,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
       __syncthreads();  // the operands are loaded
       min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, a, b, work.one);
       store_cells<Tile>(cells, place, work.words);
-      __syncthreads();  // all threads have read them
+      __syncthreads();  // all threads have read the operands
     }
     wait_for_grid(barrier, target);
   }

@@ -8,7 +8,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-/// Completes the results on the host if the remaining work is not supported on a GPU.
+/// Computes on the host the results that a GPU does not support.
 template <class T, class C>
 void complete_by_host(const Request<T>& request, const Prepared<T>& input, MatrixView<const C> solved, C greatest,
                       MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
@@ -41,7 +41,7 @@ void complete_by_host(const Request<T>& request, const Prepared<T>& input, Matri
     copy_matrix(MatrixView<const std::int32_t>(predecessors_here), predecessors, *input.job);
 }
 
-/// Finds all distances with a variant on the GPU to which the graph was brought.
+/// Runs a variant on the GPU that holds the graph, and finds all distances.
 template <class T, class C>
 void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepared<T>& input, MatrixView<T> distances,
                   MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
@@ -56,7 +56,8 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
   if (is_there(distances)) admit(job, distances.data(), "distances");
   if (is_there(predecessors)) admit(job, predecessors.data(), "predecessors");
 
-  // The variant works in the result's memory or in the copy of the weights, unless the weights are still needed.
+  // The variant works in the memory of the result or, if that is unsuitable, in the copy of the weights. Memory that
+  // holds weights is unsuitable while they are still needed.
   const MatrixView<T> copy(const_cast<T*>(input.there.weights.data()), n, n, input.there.weights.place());
   MatrixView<C> solved;
   if constexpr (std::is_same_v<T, C>) {

@@ -1,4 +1,4 @@
-// Tiles of cuda_dpx: elements in registers, and their min-plus product with two tiles in shared memory.
+// Tiles of cuda_dpx: elements in registers, and the min-plus product that updates them from two tiles in shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,7 +51,7 @@ struct RegisterTile {
 // ---------------------------------------------------------------------------------------------------------------------
 // The product
 
-/// Applies relax2() to every element from `element` on. Each element's number is a compile-time constant.
+/// Applies relax2() to all elements from number `element` on. Each element's number is a compile-time constant.
 template <class Carrier, class Tile, int element, class Word>
 __device__ __forceinline__ void relax_elements(Word (&best)[Tile::own_rows][Tile::own_columns],
                                                const Word (&a)[2][Tile::own_rows],
@@ -65,9 +65,9 @@ __device__ __forceinline__ void relax_elements(Word (&best)[Tile::own_rows][Tile
   }
 }
 
-/// Computes best = min(best, A + B) through `depth` vertices. Both operands are in shared memory with one row per
-/// intermediate vertex. `a` has a_columns words per row, which are the tile's rows; `b` has b_columns words, which are
-/// its columns.
+/// Computes best = min(best, A + B) through `depth` vertices. Both operands are in shared memory, with one row per
+/// intermediate vertex. A row of `a` has a_columns words, one for each row of the tile. A row of `b` has b_columns
+/// words, one for each column of the tile.
 template <class Carrier, class Tile, int depth, int a_columns, int b_columns, class Word>
 __device__ __forceinline__ void min_plus(Word (&best)[Tile::own_rows][Tile::own_columns], const Word* a_operand,
                                          const Word* b_operand, int one) {
@@ -129,7 +129,7 @@ __device__ __forceinline__ Vec load_uncached(const void* from) {
   return vector;
 }
 
-/// `stride`: words between the rows in memory.
+/// `stride` is the distance between rows in memory, in words.
 template <class Tile, class Word>
 __device__ __forceinline__ void load_cells(Word (&cells)[Tile::own_rows][Tile::own_columns], const Word* from,
                                            std::size_t stride) {
@@ -209,7 +209,7 @@ __device__ __forceinline__ void copy_tile(Word* shared, const Word* global, std:
 // The product of operands in global memory
 
 /// Shape of a product of large operands: a block's tile, the intermediate vertices in a portion, and the number of
-/// portions in shared memory. One portion is used while the others are loaded.
+/// portions in shared memory. While one portion is used, the others are loaded.
 template <class Tile_, int portion_, int stages_, int blocks_per_multiprocessor_>
 struct ProductShape {
   using Tile = Tile_;
@@ -223,7 +223,7 @@ struct ProductShape {
 
 /// Computes cells = min(cells, A + B) through portions * Shape::portion vertices. A (transposed) and B are in global
 /// memory; strides are in words. Portions are copied to `shared` several portions ahead. load() fills the cells after
-/// the first copies have been issued. after(portion) is called when a portion has been used.
+/// the first copies have been issued. after(portion) is called after each portion.
 template <class Carrier, class Shape, class Word, class Load, class After>
 __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::own_rows][Shape::Tile::own_columns],
                                                      const Word* a, std::size_t a_stride, const Word* b,
@@ -232,11 +232,11 @@ __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::
   using Tile = typename Shape::Tile;
   constexpr int portion = Shape::portion;
   constexpr int stages = Shape::stages;
-  // A thread copies the same words of rows at a fixed interval; two pointers advance.
+  // Each thread copies the same words of rows at a fixed interval, so it only advances two pointers.
   constexpr int vector = 16 / int(sizeof(Word));
   constexpr int a_threads = Tile::rows / vector;  // per row
   constexpr int b_threads = Tile::columns / vector;
-  constexpr int a_rows = Tile::threads / a_threads;  // at a time
+  constexpr int a_rows = Tile::threads / a_threads;  // rows that all threads copy at once
   constexpr int b_rows = Tile::threads / b_threads;
   static_assert(Tile::threads % a_threads == 0 && Tile::threads % b_threads == 0);
   static_assert(portion % a_rows == 0 && portion % b_rows == 0);
@@ -266,7 +266,7 @@ __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::
 #pragma unroll 1
   for (int now = 0; now < portions; ++now) {
     wait_for_copies<stages - 2>();
-    __syncthreads();  // this portion is loaded; the previous one may be overwritten
+    __syncthreads();  // this portion is loaded, and the previous portion may be overwritten
     if (now + stages - 1 < portions) copy_portion((now + stages - 1) % stages);
     end_group();
     const Word* const operands = shared + now % stages * Shape::stage_words;

@@ -1,5 +1,5 @@
-// Rounds on a matrix that fits the GPU. One stream processes the diagonal, row and column of the next round, ahead of
-// the rest of the current round in another stream.
+// Rounds on a matrix that fits the GPU. While one stream processes the rest of the current round, another one processes
+// the diagonal, row and column of the next round.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-// Shapes of the rest, named by the words per thread. All were chosen by measurements on an H200.
+// Shapes of the rest, named by the words per thread. All were chosen by measurement on an H200.
 template <class Word>
 using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
@@ -21,13 +21,13 @@ using Rest8x16 = ProductShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
 template <class Word>
 using Rest8x4 = ProductShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
 
-/// Integers up to these limits fit their carriers, by the driver's rule for int32.
+/// Integers up to these limits fit their carriers, because the driver has bounded them for int32.
 inline constexpr std::int32_t greatest_of_16 = 0x7ffe;
 inline constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t granule) { return (n + granule - 1) / granule * granule; }
 
-/// Allocates everything except the matrix for rounds of `depth` vertices.
+/// Allocates all memory except the matrix, for rounds of `depth` vertices.
 template <class Carrier>
 Work<typename Carrier::Word> take_panels(cuda::Arena& memory, std::int64_t side, int depth) {
   using Word = typename Carrier::Word;
@@ -54,7 +54,7 @@ class RoundsInTwoStreams {
     cuda::allow_shared_memory(reinterpret_cast<const void*>(rest), rest_bytes);
   }
 
-  /// Queues rounds [first, first + number) of `rounds` in the stream. The earlier rounds must be queued already.
+  /// Queues rounds [first, first + number) of `rounds` in the stream. All earlier rounds must have been queued already.
   void launch(const Work<Word>& work, int first, int number, int rounds, const cuda::Stream& stream) {
     const auto panel_tiles = static_cast<unsigned int>(2 * (work.side / Shape::panel_side));
     const auto tiles = static_cast<unsigned int>(work.words / Rest::Tile::columns * (work.side / Rest::Tile::rows));
@@ -63,7 +63,7 @@ class RoundsInTwoStreams {
       is_in_.hold(ahead_);
     }
     for (int round = first; round < first + number; ++round) {
-      // The rest of the round before the previous one must have updated these elements and released the panels.
+      // Waits for the rest of the round before the previous one, which updates these elements and reads these panels.
       if (round >= 2) rest_done_[round % 2].hold(ahead_);
       diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead_>>>(work, round);
       panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead_>>>(work, round);

@@ -1,9 +1,9 @@
-// cuda_dpx: the production variant on GPUs. Uses instructions for dynamic programming, and no step waits for another
-// without need.
+// cuda_dpx: the production variant on GPUs. Uses instructions for dynamic programming, and overlaps the steps of
+// consecutive rounds.
 //
 // What changes from `cuda_register_tiled`:
-// * An addition and a minimum are one instruction (DPX, Hopper), for two distances at once if they fit 16 bits. Part of
-//   the elements use the multiplier, which would otherwise be idle (gpu/carriers.cuh).
+// * An addition and a minimum are one instruction (DPX, Hopper). If distances fit 16 bits, it processes two distances
+//   at once. For some of the elements, the multiplier adds, which would otherwise be idle (gpu/carriers.cuh).
 // * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors, an eighth to a tenth of a load per
 //   relaxation. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
 // * A round has 128 intermediate vertices (64 for 64-bit elements), which halves the passes over the matrix. Once the
@@ -13,16 +13,20 @@
 // * Small graphs, whose rounds take less time than a launch, use a single cooperative launch. All blocks then wait for
 //   each other twice per round.
 //
-// Barriers: one before each portion is used, which also shows that the previous portion may be overwritten. The steps
-// are separated by the order of launches in a stream, events between the two streams, or grid-wide barriers.
+// Barriers: one before each portion is used, after which the previous portion may also be overwritten. Steps are
+// separated by the order of launches in a stream, by events between the two streams, or by grid-wide barriers.
+//
 // Work: N^3 relaxations, with N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of 4 x
 // 128 x N. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
+//
 // Limits: as `cuda_tiled`; 64-bit elements need 96 KiB of shared memory per block. Integers are computed in the
 // smallest width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A
 // requested block size has no effect. A requested tile below 128 selects one launch with rounds of 64; any other tile
 // selects rounds of 128.
-// Source: the three steps: see `cuda_tiled`; working ahead: look-ahead of LU factorisations, P. Strazdins (1998); DPX:
-// NVIDIA's Hopper architecture; the grid of tiles and its double buffer come from matrix products (CUTLASS).
+//
+// Source: for the three steps, see `cuda_tiled`. Working ahead is the look-ahead of LU factorisations, P. Strazdins
+// (1998). DPX is part of NVIDIA's Hopper architecture. The grid of tiles and its double buffer come from matrix
+// products (CUTLASS).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
 
@@ -41,8 +45,8 @@ namespace {
 // Relaxations that even a slow GPU performs in a tenth of a second; see CudaDistances::relax().
 constexpr double portion = 1e11;
 
-// Up to this size one launch is faster. Measured on an H200, int32: 1.03 ms against 1.69 ms at 2048 vertices, 6.7 ms
-// against 5.8 ms at 4096.
+// Up to this number of vertices, one launch is faster. Measured on an H200 with int32: 1.03 ms against 1.69 ms at 2048
+// vertices, 6.7 ms against 5.8 ms at 4096.
 constexpr std::int64_t one_launch_vertices = 3072;
 
 int attribute(cudaDeviceAttr which, const cuda::Job& job) {
@@ -113,8 +117,8 @@ void relax_in_one(CudaDistances<T>& distances) {
 // ---------------------------------------------------------------------------------------------------------------------
 // The choice of arithmetic
 
-/// Relaxes 32-bit elements or pairs of 16 bits. `InOne`: the carrier for a single launch, which older GPUs with less
-/// shared memory use at any size. `tile`: Problem::tile, the vertices of a round.
+/// Relaxes 32-bit elements or pairs of 16 bits. `InOne` is the carrier for a single launch. Older GPUs with less shared
+/// memory use it at any size. `tile` is Problem::tile, the number of vertices of a round.
 template <class Carrier, class InOne, class Rest, class T>
 void relax_narrow(CudaDistances<T>& distances, std::int64_t tile) {
   using Word = typename Carrier::Word;
@@ -135,8 +139,8 @@ void relax_wide(CudaDistances<T>& distances) {
                 Rest8x4<T>::template bytes<T> <= dpx_shared_bytes(sizeof(T)));
 }
 
-/// Returns true if all distances fit pairs of 16 bits: by the greatest possible distance or, if scanning the matrix is
-/// worth it, by the bound through a hub.
+/// Returns true if all distances fit pairs of 16 bits. The greatest possible distance decides. If scanning the matrix
+/// pays, the bound through a hub decides, too.
 template <class T>
 bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vector<Phase>& phases) {
   constexpr std::int64_t worth_a_look = 1024;

@@ -1,15 +1,17 @@
 // cuda_naive: the textbook's outermost loop stays on the CPU. For each intermediate vertex it launches a kernel with
 // one thread per pair of vertices.
 //
-// What changes from the CPU rungs: N^2 threads run at once. No thread of a launch waits for another, because while
-// `via` is the intermediate vertex, neither its row nor its column changes: without negative cycles, a route through a
-// vertex to itself is never shorter. The order of launches in the stream is the only synchronisation.
+// What changes from the CPU rungs: N^2 threads run at once. No thread of a launch waits for another. While `via` is the
+// intermediate vertex, neither its row nor its column changes, because without negative cycles a route from a vertex
+// back to itself is never shorter than 0. The order of launches in the stream is the only synchronisation.
 //
 // Work: N^3 relaxations. Bytes: each relaxation loads three elements and stores one if it finds an improvement. Threads
-// of a warp share D(from, via) and read neighbouring elements of the other two. The row and the column of `via` stay in
-// the L2 cache, so 4 to 8 bytes go to memory, or to the L2 cache if the matrix fits there. Memory limits the rate, and
-// below some thousand vertices the N launches do.
+// of a warp share D(from, via) and read neighbouring elements of D(via, to) and D(from, to). The row and the column of
+// `via` stay in the L2 cache. So 4 to 8 bytes per relaxation pass through memory, or through the L2 cache if the matrix
+// fits there. Memory limits the rate; below some thousand vertices, the N launches do.
+//
 // Limits: the matrix must fit the GPU's memory; distances must fit the element type.
+//
 // Source: P. Harish, P. J. Narayanan, "Accelerating large graph algorithms on the GPU using CUDA" (2007).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
@@ -21,7 +23,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// Launch shape: x is the column, one thread each. y is the row; a block processes every gridDim.y-th row.
+// Launch shape: in x, one thread per column; in y, each block processes every gridDim.y-th row.
 template <class T>
 __global__ void relax_by_way_of(T* distances, std::int64_t n, std::int64_t via) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -40,7 +42,7 @@ Solved cuda_naive(const Problem<T>& problem, const Execution& execution, std::ve
   const int threads = cuda::block_threads(execution, 256);
   CudaDistances<T> distances(problem, execution, phases);
   const std::int64_t n = distances.n();
-  constexpr std::int64_t most_blocks = 65535;  // in y
+  constexpr std::int64_t most_blocks = 65535;  // number of blocks in y
   const dim3 blocks(cuda::blocks_for(n, threads), static_cast<unsigned int>(std::min(n, most_blocks)));
   distances.relax(n, teaching_portion, [&](std::int64_t first, std::int64_t number) {
     for (std::int64_t via = first; via < first + number; ++via) {

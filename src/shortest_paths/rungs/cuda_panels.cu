@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(square * 8)
       [&](int x, int y, Word word) { columns[(column + x) * stride + row + y] = word; });
 }
 
-/// c = min(c, A + B) over `depth` intermediate vertices. A is transposed, so that all operands are read along rows.
-/// Strides are in words.
+/// Computes c = min(c, A + B) over `depth` intermediate vertices. A is transposed, so that all operands are read along
+/// rows. Strides are in words.
 template <class Word>
 struct Product {
   Word* c;
@@ -141,7 +141,7 @@ class Panels {
       const Range pivot = pivot_rows(round);
       const Range next = pivot_rows(round + 1);
       close_rows(round);
-      take_away();  // this round uploads its rows again
+      take_away();  // true if this round uploads its rows again
       for_slabs(next, [&](Range slab) {
         step(round, slab, panel_rows(round + 1, slab), {.is_uploaded = true, .is_relaxed = true});
       });
@@ -178,15 +178,15 @@ class Panels {
 
   // --- transfers of a slab ---
 
-  /// The operations on a slab in a step.
+  /// The operations of a step on a slab.
   struct SlabAction {
     bool is_uploaded = false;
     bool is_relaxed = false;
     bool is_downloaded = false;
   };
 
-  /// Processes a slab at `rows` on the GPU. After queueing the GPU's work, downloads the slab of the previous step; the
-  /// next step uploads the next slab. Both happen while the GPU works.
+  /// Processes a slab at `rows` on the GPU. While the GPU works, downloads the slab of the previous step. The next step
+  /// uploads the next slab, also while the GPU works.
   void step(std::int64_t round, Range slab, Word* rows, SlabAction action) {
     after_step(problem_, execution_, rows_done_, rounds() * n_);
     if (action.is_relaxed || action.is_downloaded) rows_done_ += slab.count;
@@ -230,7 +230,7 @@ class Panels {
     cuda::check_launch("turn_columns");
   }
 
-  /// Relaxes the rows of a slab through the pivot.
+  /// Relaxes the rows of a slab through the vertices of the pivot.
   void relax(Word* rows, int count, std::int64_t round) {
     const Range pivot = pivot_rows(round);
     const int depth = filled(pivot.count);
@@ -297,11 +297,11 @@ class Panels {
   Word* panels_[2];     ///< rows of the pivots of even and odd rounds
   Word* pivot_;         ///< the closed pivot
   Work<Word> closing_;  ///< the panels of its closing
-  Word* before_;        ///< previous values of some columns of the pivot's rows
+  Word* before_;        ///< previous values of some columns of the pivot's rows, for closing these rows
   Word* columns_;       ///< a slab's columns of the pivot, transposed
   Word* slab_;
-  T* travelling_[2];     ///< elements in the host's form, of this step and the previous one
-  cuda::Event done_[2];  ///< completion of the GPU's part of these steps
+  T* travelling_[2];     ///< elements of this step's and the previous step's slab, in the host's form
+  cuda::Event done_[2];  ///< completion of the GPU's part of these two steps
   struct Step {
     Range slab;
     int turn;
@@ -311,7 +311,8 @@ class Panels {
   std::int64_t rows_done_ = 0;
   int copy_blocks_ = 0;
   Closing in_two_streams_;
-  cuda::Stream compute_;  ///< destroyed first: waits for work that still uses the memory
+  /// Last member, hence destroyed first: its destructor waits for work that still uses the memory.
+  cuda::Stream compute_;
 };
 
 template <class Carrier, class Shape, class T>
@@ -371,7 +372,7 @@ core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machin
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
 }
 
-// The minimum. With more memory there are fewer rounds.
+// Returns the minimum. With more memory, there are fewer rounds.
 core::Memory panels_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
 }

@@ -1,18 +1,21 @@
 // cuda_register_tiled: each thread keeps sixteen results in registers.
 //
 // What changes from `cuda_tiled`: there, every relaxation loads two elements from shared memory, which delivers one
-// element per clock to each of 32 lanes. These loads, and not the arithmetic, limit the rate. Here, each thread keeps 4
-// x 4 elements of the rest in registers. For each intermediate vertex it loads 4 elements of the column's tile and 4 of
-// the row's and performs 16 relaxations, which is half a load per relaxation instead of two. A block of 256 threads
-// computes 64 x 64 elements.
+// element per clock to each of 32 lanes. These loads, not the arithmetic, limit the rate. Here, each thread keeps 4 x 4
+// elements of the rest in registers. For each intermediate vertex it loads 4 elements from the column's tile and 4 from
+// the row's tile, and performs 16 relaxations. That is half a load per relaxation instead of two. A block of 256
+// threads computes 64 x 64 elements.
 //
-// Steps 1 and 2, the diagonal and its row and column, are the same as in `cuda_tiled`, for a fraction N / 32 of the
-// work. They are repeated here in one short kernel: a tile of the row relaxes itself through the diagonal tile.
+// Steps 1 and 2, the diagonal and its row and column, are the same as in `cuda_tiled` and a small part of the work. One
+// short kernel performs both: a tile of the row relaxes itself through the diagonal tile.
 //
 // Barriers of the rest: one, after the tiles are loaded.
+//
 // Work: N^3 relaxations, with N rounded up to a multiple of 64. Bytes (int32) per relaxation: a quarter of a byte from
 // memory, two bytes from shared memory.
+//
 // Limits: as `cuda_tiled`; a requested block size has no effect.
+//
 // Source: register blocking of matrix products: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear
 // algebra" (2008).
 #include "shortest_paths/gpu/cuda_limits.hpp"
@@ -31,8 +34,8 @@ constexpr int own = 4;          // rows and columns per thread
 constexpr int threads_a_row = block_side / own;
 constexpr int rest_threads = threads_a_row * threads_a_row;
 
-// Relaxes a tile of the row (blockIdx.y = 0) or of the column (1) of the diagonal tile, or that tile itself
-// (`diagonal`). Launch shape: one thread per element.
+// Relaxes a tile of the row (blockIdx.y = 0) or of the column (blockIdx.y = 1) of the diagonal tile, or the diagonal
+// tile itself (`diagonal`). Launch shape: one thread per element.
 template <class T, bool diagonal>
 __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int64_t step) {
   if (!diagonal && blockIdx.x == step) return;
@@ -51,9 +54,9 @@ __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int
   const auto& onward = in_row ? tile : closed;
   for (int via = 0; via < side; ++via) {
     best = shorter(best, to_via[row][via] + onward[via][column]);
-    __syncthreads();  // all threads have read it
+    __syncthreads();  // all threads have read their operands
     tile[row][column] = best;
-    __syncthreads();  // all threads have written it
+    __syncthreads();  // all threads have written their results
   }
   grid.store(from, to, best);
 }
@@ -62,7 +65,8 @@ __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int
 // are already final and are not written.
 template <class T>
 __global__ void __launch_bounds__(rest_threads) relax_rest(Grid<T> grid, std::int64_t step) {
-  __shared__ T to_via[side][block_side + own];  // by intermediate vertex, so that a thread's rows are contiguous
+  // Indexed by intermediate vertex first, so that a thread's rows are contiguous.
+  __shared__ T to_via[side][block_side + own];
   __shared__ T onward[side][block_side];
   const std::int64_t top = std::int64_t{blockIdx.y} * block_side;
   const std::int64_t left = std::int64_t{blockIdx.x} * block_side;

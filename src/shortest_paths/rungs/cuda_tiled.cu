@@ -45,14 +45,14 @@ __global__ void __launch_bounds__(side* side) close_diagonal(Grid<T> grid, std::
   __syncthreads();  // the tile is filled
   for (int via = 0; via < side; ++via) {
     const T best = shorter(tile.at[row][column], tile.at[row][via] + tile.at[via][column]);
-    __syncthreads();  // all threads have read it
+    __syncthreads();  // all threads have read their operands
     tile.at[row][column] = best;
-    __syncthreads();  // all threads have written it
+    __syncthreads();  // all threads have written their results
   }
   grid.store(from, to, tile.at[row][column]);
 }
 
-// blockIdx.y: 0 for the row of the diagonal tile, 1 for its column.
+// blockIdx.y is 0 for the row of the diagonal tile, 1 for its column.
 template <class T>
 __global__ void __launch_bounds__(side* side) relax_row_and_column(Grid<T> grid, std::int64_t step) {
   if (blockIdx.x == step) return;
@@ -70,9 +70,9 @@ __global__ void __launch_bounds__(side* side) relax_row_and_column(Grid<T> grid,
   for (int via = 0; via < side; ++via) {
     best = shorter(
         best, in_row ? diagonal.at[row][via] + tile.at[via][column] : tile.at[row][via] + diagonal.at[via][column]);
-    __syncthreads();  // all threads have read it
+    __syncthreads();  // all threads have read their operands
     tile.at[row][column] = best;
-    __syncthreads();  // all threads have written it
+    __syncthreads();  // all threads have written their results
   }
   grid.store(from, to, best);
 }

@@ -61,7 +61,7 @@ constexpr std::string_view while_searching = "stopped while searching for routes
 
 std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-/// A value greater than any length: "not reached".
+/// Represents "not reached": a value greater than any length.
 template <class Key>
 constexpr Key not_reached() {
   if constexpr (std::numeric_limits<Key>::has_infinity) return std::numeric_limits<Key>::infinity();
@@ -74,7 +74,7 @@ constexpr W most_of() {
   else return std::numeric_limits<W>::max();
 }
 
-/// Edges of non-negative lengths, as a search reads them. Key: the type of sums.
+/// Edges of non-negative lengths in the form that a search reads. Key is the type of sums.
 template <class Key, class W>
 struct Network {
   std::int64_t n = 0;
@@ -92,7 +92,7 @@ struct Network {
   std::int64_t edges() const { return starts[n]; }
 };
 
-/// A network with other weights than the graph.
+/// A network with new weights for the edges of a graph.
 template <class Key, class W>
 struct ReweightedNetwork {
   Buffer<Arc<W>> arcs;
@@ -135,7 +135,8 @@ class Search {
       longest_ = static_cast<Key>(not_reached<Key>() - 1 - network.heaviest);
   }
 
-  /// Searches from the source to all vertices that are no further than the target, if any. `predecessors`: may be null.
+  /// Searches from the source and settles the vertices that are no further than the target, or all if there is no
+  /// target. `predecessors` may be null.
   Outcome run(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
     std::fill_n(length_.data(), network_.n, not_reached<Key>());
     length_[source] = 0;
@@ -149,7 +150,7 @@ class Search {
   const std::vector<std::int32_t>& order() const { return order_; }
   void keep_order() { keep_order_ = true; }
 
-  /// Finds predecessors on routes with the fewest edges among the shortest. Call it after run() to all vertices.
+  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() to all vertices.
   void find_fewest_edges(std::int64_t source, std::int32_t* predecessors) {
     std::fill_n(predecessors, network_.n, -1);
     edges_to_.assign(size(network_.n), -1);
@@ -210,7 +211,7 @@ class Search {
       if (const Outcome outcome = look(least.key); outcome != Outcome::done) return outcome;
       if (keep_order_) order_.push_back(least.vertex);
       settle<with_predecessors>(least.vertex, least.key, predecessors, [this](std::int32_t v, Key length) {
-        // The edges of v will be read soon. In a large graph they come from memory.
+        // Prefetches the edges of v, which will be read soon. In a large graph they come from memory.
         __builtin_prefetch(network_.arcs + network_.starts[v]);
         waiting_.push(length, v, length_.data());
       });
@@ -253,8 +254,8 @@ class Search {
   bool keep_order_ = false;
 };
 
-/// Returns true if edges of length 0 form a cycle. Repeatedly removes vertices without incoming zero-length edges;
-/// vertices remain if and only if there is a cycle.
+/// Returns true if edges of length 0 form a cycle. Repeatedly removes vertices without incoming edges of length 0. If
+/// vertices remain, there is a cycle, and vice versa.
 template <class Key, class W>
 bool has_zero_cycle(const Network<Key, W>& network) {
   std::vector<std::int64_t> entering(size(network.n));
@@ -273,7 +274,7 @@ bool has_zero_cycle(const Network<Key, W>& network) {
   return std::ssize(taken) < network.n;
 }
 
-/// The rows of the result, which threads share, and the first row with an error.
+/// The rows of the result, which threads share, and the first row whose distances exceed T.
 template <class T>
 class Rows {
  public:
@@ -287,8 +288,8 @@ class Rows {
     return job_.predecessors.data() != nullptr ? job_.predecessors.row(row) : nullptr;
   }
 
-  /// Calls solve(search, row) for the listed rows, with a search from make() per thread. Returns rows that are too
-  /// long.
+  /// Calls solve(search, row) for the listed rows. Each thread uses one search, which make() returns. Returns the rows
+  /// for which solve() reports that the type of sums is too narrow.
   template <class Make, class Solve>
   std::vector<std::int64_t> each(const std::vector<std::int64_t>& list, const Make& make, const Solve& solve) {
     std::vector<std::int64_t> too_long;
@@ -325,7 +326,7 @@ class Rows {
     return too_long;
   }
 
-  /// Writes a row of distances. length_to(v), in a type that holds all lengths, is called only if reached(v).
+  /// Writes a row of distances. Calls length_to(v), which returns a type that holds all lengths, only if reached(v).
   template <class LengthTo, class Reached>
   void write(std::int64_t row, const LengthTo& length_to, const Reached& reached) {
     T* const to = job_.distances.row(row);
@@ -340,7 +341,7 @@ class Rows {
     distance_ = length_to(too_great);
   }
 
-  /// Throws for the first distance that T does not hold. Call it after all rows.
+  /// Throws for the first distance that exceeds T. Must be called after all rows have been written.
   void refuse_too_great() const {
     if (first_too_great_ >= 0) throw_too_great<T>(source(first_too_great_), where_, distance_);
   }
@@ -352,7 +353,7 @@ class Rows {
   }
 
  private:
-  /// Reports only from the calling thread, as Execution::progress promises.
+  /// Only the calling thread reports, as Execution::progress promises.
   void report(std::int64_t done, std::int64_t rows) const {
     if (execution_.progress && omp_get_thread_num() == 0) execution_.progress({"search", done, rows, {}});
   }
@@ -368,7 +369,8 @@ class Rows {
   Wider<T> distance_ = 0;
 };
 
-/// Solves the rows of the list whose sums fit Key and returns the others. h: the potentials of all vertices, or empty.
+/// Solves the listed rows whose sums fit Key and returns the others. h holds the potentials of all vertices, or is
+/// empty.
 template <class Key, class W, class T>
 std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseProblem<T>& job, Rows<T>& rows,
                                    const std::vector<std::int64_t>& list, const std::stop_token& stop) {
@@ -400,7 +402,7 @@ std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseP
       list, [&] { return std::make_unique<Search<Key, W>>(network, stop); }, solve);
 }
 
-/// Solves integer problems, in the narrowest type that holds the lengths.
+/// Solves integer problems in the narrowest type that holds the lengths.
 template <class T>
 void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
@@ -426,7 +428,7 @@ void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::
   if constexpr (sizeof(T) == 8) solve_with(UInt128{}, Int128{}, left);
 }
 
-/// Solves floating-point problems without negative edges. Rounded sums along a route never decrease.
+/// Solves floating-point problems without negative edges, in which rounded sums along a route never decrease.
 template <class T>
 void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
@@ -440,15 +442,15 @@ void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_
   solve_in(own.network, job, rows, rows.all(), stop);
 }
 
-/// Solves floating-point problems with negative edges: grows trees whose vertices are visited in an approximately
-/// ascending order. Label: the type of sums.
+/// Solves floating-point problems with negative edges: grows trees whose vertices are visited in approximately
+/// ascending order. Label is the type of sums.
 template <class Label, class T>
 void solve_by_trees(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
   const std::int64_t n = graph.n();
   const ReweightedNetwork<double, double> about(graph, [&](std::int64_t from, const Arc<T>& arc) {
     const Wider<T> weight = arc.weight + job.least_lengths[size(from)] - job.least_lengths[size(arc.to)];
-    constexpr double most = 1e300;  // keeps all sums finite
+    constexpr double most = 1e300;  // small enough that all sums stay finite
     return static_cast<double>(std::clamp<Wider<T>>(weight, 0, most));
   });
   struct Both {
@@ -493,7 +495,7 @@ Solved openmp_dijkstra(const Problem<T>& problem, const Execution& execution, st
 
 namespace {
 
-// The edges with other weights; for each thread, the lengths, the queue, and the trees if needed.
+// Memory for the edges with other weights, and for each thread the lengths, the queue and, if needed, the trees.
 core::Memory searches_memory(const Shape& shape, int threads) {
   const auto n = static_cast<std::uint64_t>(shape.vertices);
   const auto edges = static_cast<std::uint64_t>(shape.edges);

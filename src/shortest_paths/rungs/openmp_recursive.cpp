@@ -1,13 +1,16 @@
 // openmp_recursive: the recursion over quadrants, with tasks for quadrants that are independent.
 //
-// What changes from `sequential_recursive`: of the eight calls per block, in their published order, the second and
-// third are independent, and so are the sixth and seventh. Each pair becomes two tasks. The other four wait for their
-// predecessors, so the longest chain of a block is six calls of half its side. Of the 8^d blocks at depth d = log2(N /
-// tile), a chain has 6^d. However many cores there are, at most (4/3)^d of them have work on average, 5.6 at N = 4096
-// and tiles of 64. The order was designed for the cache of one core; this rung shows what it costs.
+// What changes from `sequential_recursive`: a block makes eight calls in a published order. The second and third calls
+// are independent, and so are the sixth and seventh. Each of these pairs becomes two tasks. The other four calls wait
+// for their predecessors, so the longest chain of a block is six calls of half its side. Of the 8^d blocks at depth d =
+// log2(N / tile), 6^d form a chain. However many cores there are, at most (4/3)^d of them have work on average: 5.6 at
+// N = 4096 and tiles of 64. The order was designed for the cache of one core; this rung shows how it limits
+// parallelism.
 //
 // Work: N^3 relaxations; two tasks, twice, for each block larger than a tile. Memory: none except tasks.
+//
 // Limits: none.
+//
 // Source: the published experiment floyd-warshall-openmp; the order of the calls is the one in `sequential_recursive`.
 #include "core/phases.hpp"
 #include "core/stop.hpp"
@@ -42,14 +45,14 @@ struct Recursion {
 #pragma omp task default(shared)
     relax(top, first, right);
     relax(bottom, first, left);
-#pragma omp taskwait  // both read the result of the first call, and the next call reads both
+#pragma omp taskwait  // both tasks read the result of the first call, and the next call reads the results of both
     relax(bottom, first, right);
 
     relax(bottom, second, right);
 #pragma omp task default(shared)
     relax(bottom, second, left);
     relax(top, second, right);
-#pragma omp taskwait  // for the same reason
+#pragma omp taskwait  // for the same reason as above
     relax(top, second, left);
   }
 };

@@ -44,10 +44,11 @@ struct Routines {
     by_way_of(second, first);
   }
 
-  /// Relaxes all four quadrants through one half: its diagonal, its row and column, and the quadrant of the others.
+  /// Relaxes all four quadrants through one half: the diagonal quadrant of this half, its row and column, and the
+  /// remaining quadrant.
   void by_way_of(Range half, Range others) const {
     diagonal(half);
-#pragma omp taskgroup  // the rest reads both
+#pragma omp taskgroup  // the rest reads the row and the column
     {
 #pragma omp task default(shared)
       row(half, others);
@@ -57,12 +58,12 @@ struct Routines {
     rest(others, half, others);
   }
 
-  /// Relaxes the routes from `set` to `columns` through `set`.
+  /// Relaxes the routes from `set` to `columns` through intermediate vertices in `set`.
   void row(Range set, Range columns) const {
     if (is_done(set, columns)) return;
     if (columns.size() > tile) {
       const Halves of_columns = halves(columns, tile);
-#pragma omp taskgroup  // the ranges are on this stack, and the caller reads the row
+#pragma omp taskgroup  // the ranges are on this function's stack, and the caller reads the row
       {
 #pragma omp task default(shared)
         row(set, of_columns.first);
@@ -73,19 +74,19 @@ struct Routines {
     if (set.size() <= tile) return relax_block(distances, set, set, columns, stop);
     const Halves of_set = halves(set, tile);
     row(of_set.first, columns);
-#pragma omp taskgroup  // the second half needs the result
+#pragma omp taskgroup  // the second half needs the result of the first
     rest(of_set.second, of_set.first, columns);
     row(of_set.second, columns);
 #pragma omp taskgroup  // the caller needs the result
     rest(of_set.first, of_set.second, columns);
   }
 
-  /// Relaxes the routes from `rows` to `set` through `set`.
+  /// Relaxes the routes from `rows` to `set` through intermediate vertices in `set`.
   void column(Range rows, Range set) const {
     if (is_done(rows, set)) return;
     if (rows.size() > tile) {
       const Halves of_rows = halves(rows, tile);
-#pragma omp taskgroup  // as in row()
+#pragma omp taskgroup  // for the same reason as in row()
       {
 #pragma omp task default(shared)
         column(of_rows.first, set);
@@ -96,15 +97,15 @@ struct Routines {
     if (set.size() <= tile) return relax_block(distances, rows, set, set, stop);
     const Halves of_set = halves(set, tile);
     column(rows, of_set.first);
-#pragma omp taskgroup  // as in row()
+#pragma omp taskgroup  // for the same reason as in row()
     rest(rows, of_set.first, of_set.second);
     column(rows, of_set.second);
-#pragma omp taskgroup  // as in row()
+#pragma omp taskgroup  // for the same reason as in row()
     rest(rows, of_set.second, of_set.first);
   }
 
-  /// Relaxes a block whose sets are all different. The caller's task group waits for all tasks and their descendants.
-  /// If each task waited for its own children, threads would block while the work is elsewhere.
+  /// Relaxes a block whose three sets are all different. The caller's task group waits for all tasks and their
+  /// descendants. If each task waited for its children instead, threads would block while there is work elsewhere.
   void rest(Range rows, Range via, Range columns) const {
     if (is_done(rows, columns)) return;
     if (rows.size() <= tile && columns.size() <= tile) {

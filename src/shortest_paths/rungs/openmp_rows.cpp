@@ -1,12 +1,15 @@
 // openmp_rows: the textbook's loops, with the rows shared among threads.
 //
-// What changes from `sequential`: for a given intermediate vertex all pairs are independent, because its row and column
-// do not change. The loop over rows is therefore parallel. All threads wait for each other N times, which slows down
-// small graphs. Each time, the whole matrix passes through the caches as before, so large graphs run at memory speed on
-// all cores together. This is what an OpenMP pragma alone buys.
+// What changes from `sequential`: for a given intermediate vertex, the loop over rows is parallel. All pairs are
+// independent then, because the row and the column of the intermediate vertex do not change. All threads wait for each
+// other N times, which slows down small graphs. For each intermediate vertex, the whole matrix still passes through the
+// caches, so large graphs run at the speed of memory, however many cores there are. An OpenMP pragma alone achieves no
+// more.
 //
 // Work: N^3 relaxations; N^2 elements read and written for each of N vertices. N barriers.
+//
 // Limits: none.
+//
 // Source: the example of many courses on OpenMP.
 #include <algorithm>
 
@@ -21,7 +24,7 @@ template <class T>
 Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "relax");
   const std::int64_t n = problem.n();
-  // A barrier costs more than a few rows.
+  // With few rows, a barrier costs more than the work.
   constexpr std::int64_t rows_of_a_thread = 16;
   const int threads = static_cast<int>(std::min<std::int64_t>(cpu::thread_count(execution), n / rows_of_a_thread + 1));
   with_matrix(problem, [&](auto distances) {
@@ -29,7 +32,8 @@ Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::v
       const auto* const onward = distances.row(via);
 #pragma omp parallel for num_threads(threads) schedule(static)
       for (std::int64_t from = 0; from < n; ++from) {
-        if (from == via || problem.stop.stop_requested()) continue;  // all threads read this row
+        // All threads read the row of the intermediate vertex.
+        if (from == via || problem.stop.stop_requested()) continue;
         const auto to_via = distances(from, via);
         auto* const row = distances.row(from);
         for (std::int64_t to = 0; to < n; ++to) {

@@ -2,16 +2,19 @@
 // column, then the rest.
 //
 // What changes from the previous rung: a whole tile of vertices is allowed as intermediate vertices at once. The
-// diagonal tile comes first, because it depends only on itself. The tiles of its row and column follow, which depend on
-// the diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. A tile
-// that is fetched once serves as many relaxations per element as its side, so caches do the work of memory, and threads
-// wait N / tile times instead of N. The loops over the row and over the column are independent and have no barrier
-// between them (nowait). Each tile belongs to the same thread in every step (static), so it stays in that core's cache.
-// With dynamic scheduling its lines would come from another core each time, which takes longer than relaxing it.
+// diagonal tile comes first, because it depends only on itself. The tiles of its row and column follow; they depend on
+// the diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. A tile is
+// fetched once for as many relaxations per element as its side, so most operands come from caches instead of memory.
+// Threads wait N / tile times instead of N. The loops over the row and over the column are independent, so there is no
+// barrier between them (nowait). Each tile belongs to the same thread in every step (static), so it stays in that
+// core's cache. With dynamic scheduling its lines would come from another core each time, which takes longer than
+// relaxing it.
 //
 // Work: N^3 relaxations; 3 N^3 / tile elements pass through the nearest cache. Each of the N / tile steps starts the
 // thread team once and has two barriers. Memory: none.
+//
 // Limits: none.
+//
 // Source: G. Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003); the
 // published experiment floyd-warshall-openmp.
 #include "core/phases.hpp"

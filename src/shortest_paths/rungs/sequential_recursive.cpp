@@ -2,13 +2,15 @@
 //
 // What changes from `sequential`: the loops over vertices become a recursion. A block consists of the routes from one
 // set of vertices to another through a third set. It is divided into quadrants. All four are relaxed through the first
-// half of the third set, then in the opposite order through the second half. For any cache size, three blocks fit at
-// some depth of the recursion, and nothing is fetched again below that depth. The traffic of every cache falls from N^3
-// elements to about N^3 over the square root of its size, without naming any cache. Blocks of a tile's side are left to
-// the loops.
+// half of the third set, then in the opposite order through the second half. For any cache size, there is a depth of
+// the recursion at which three blocks fit the cache, and nothing is fetched again below that depth. The traffic of
+// every cache falls from N^3 elements to about N^3 over the square root of the cache's size, although the code knows no
+// cache size. At the side of a tile, the recursion ends and the loops take over.
 //
 // Work: N^3 relaxations. Memory: none.
+//
 // Limits: none.
+//
 // Source: J.-S. Park, M. Penner, V. K. Prasanna, "Optimizing graph algorithms for improved cache performance" (2004).
 #include "core/phases.hpp"
 #include "core/stop.hpp"

@@ -151,7 +151,7 @@ GRADUS_KERNELS(double, f64)
 
 constexpr std::int64_t tile_elements = simd_side * simd_side;
 
-/// The matrix as tiles in row-major order. Border tiles are padded with vertices that have no edges.
+/// The matrix as tiles in row-major order. Tiles at the border are padded with vertices that have no edges.
 template <class T>
 class Tiles {
  public:
@@ -196,7 +196,7 @@ void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, cpu::PayingTeam& team, 
   {
     alignas(64) T before[tile_elements];
     std::optional<cpu::PayingTeam::Share> own_time(std::in_place, timed);
-#pragma omp for schedule(dynamic) nowait  // the row and the column are independent
+#pragma omp for schedule(dynamic) nowait  // the loops over the row and the column are independent
     for (std::int64_t column = 0; column < side; ++column) {
       if (column == step || stop.stop_requested()) continue;
       std::copy_n(tiles.at(step, column), tile_elements, before);
@@ -211,7 +211,7 @@ void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, cpu::PayingTeam& team, 
     own_time.reset();
 #pragma omp barrier  // the remaining tiles read the row and the column
     own_time.emplace(timed);
-    // Starts with the next diagonal tile, so that one thread closes it while the others continue.
+    // The loop starts with the next diagonal tile, so that one thread closes it while other threads continue.
 #pragma omp for collapse(2) schedule(dynamic, 4) nowait
     for (std::int64_t down = 1; down <= side; ++down)
       for (std::int64_t right = 1; right <= side; ++right) {
@@ -259,7 +259,7 @@ Solved simd_tiled(const Problem<T>& problem, const Execution& execution, std::ve
 
 namespace {
 
-// A copy of the matrix in tiles.
+// Returns the memory for a copy of the matrix in tiles.
 core::Memory tiles_memory(const Shape& shape, int) {
   const auto rounded = static_cast<std::uint64_t>((shape.vertices + 63) / 64 * 64);
   return {.host = core::checked_multiply(core::checked_multiply(rounded, rounded, "tiles"),

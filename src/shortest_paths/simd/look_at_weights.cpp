@@ -33,7 +33,8 @@ HWY_INLINE WeightFacts<T> look(const T* weights, std::int64_t count, T no_edge) 
   for (; first + lanes <= count; first += lanes) {
     const auto weight = hn::LoadU(d, weights + first);
     const auto edge = hn::And(hn::Ne(weight, none), hn::Ne(weight, other_none));
-    if constexpr (floating) all_possible = hn::And(all_possible, hn::Gt(weight, impossible));  // false for NaN
+    // The comparison is false for NaN.
+    if constexpr (floating) all_possible = hn::And(all_possible, hn::Gt(weight, impossible));
     seen.edges += static_cast<std::int64_t>(hn::CountTrue(d, edge));
     least = hn::Min(least, hn::IfThenElse(edge, weight, least));
     greatest = hn::Max(greatest, hn::IfThenElse(edge, weight, greatest));

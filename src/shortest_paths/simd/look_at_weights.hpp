@@ -7,13 +7,13 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Facts about some weights, without those that mean "no edge".
+/// Facts about some weights. Weights that mean "no edge" do not count.
 template <class T>
 struct WeightFacts {
   std::int64_t edges = 0;
-  T least = std::numeric_limits<T>::max();  ///< of the edges
+  T least = std::numeric_limits<T>::max();  ///< least weight of an edge
   T greatest = std::numeric_limits<T>::lowest();
-  bool impossible = false;  ///< there is a NaN or -inf
+  bool impossible = false;  ///< true if some weight is NaN or -inf
 
   void add(const WeightFacts& other) {
     edges += other.edges;
@@ -23,7 +23,7 @@ struct WeightFacts {
   }
 };
 
-/// Scans weights. `no_edge` and no_route<T>() mean "no edge".
+/// Scans weights. `no_edge` and no_route<T>() mean that there is no edge.
 WeightFacts<std::int32_t> look_at_weights(const std::int32_t* weights, std::int64_t count, std::int32_t no_edge);
 WeightFacts<std::int64_t> look_at_weights(const std::int64_t* weights, std::int64_t count, std::int64_t no_edge);
 WeightFacts<float> look_at_weights(const float* weights, std::int64_t count, float no_edge);

@@ -15,7 +15,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Keeps lengths and results of four rows by two vectors (one if there are only 16 registers) in registers.
+/// Keeps lengths and results of four rows by two vectors in registers, or by one vector if there are only 16 registers.
 template <class C>
 HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths, std::int64_t first_via,
                      std::int64_t vias, C* best) {
@@ -70,7 +70,8 @@ HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, co
         wanted[v] = hn::Load(d, lengths + vertex * listed_sources<C> + source + v * lanes);
         found[v] = hn::Set(d, static_cast<C>(-1));
       }
-      for (std::int64_t edge = begin[vertex + 1] - 1; edge >= begin[vertex]; --edge) {  // lowest last
+      // The lowest vertex is written last.
+      for (std::int64_t edge = begin[vertex + 1] - 1; edge >= begin[vertex]; --edge) {
         const V name = hn::Set(d, static_cast<C>(from[edge]));
         const V weight = hn::Set(d, weights[edge]);
         const C* const there = lengths + from[edge] * listed_sources<C> + source;

@@ -29,7 +29,7 @@ mpz_class exact(T weight) {
   else return mpz_class(std::to_string(weight));
 }
 
-/// The form in which the library receives the graph.
+/// The form in which the library receives a graph.
 enum class Form : std::uint8_t { matrix, edges, rows };
 
 template <class T>
@@ -37,13 +37,14 @@ struct GraphCase {
   std::string kind;
   std::size_t n = 0;
   Form form = Form::matrix;
-  std::vector<std::int32_t> from;  ///< tail of each edge; edges may be parallel, absent, or loops
+  /// Tail of each edge; there may be parallel edges, loops, and weights that mean "no edge".
+  std::vector<std::int32_t> from;
   std::vector<std::int32_t> to;
   std::vector<T> weights;
   ShortestPathsOptions options;
 };
 
-/// Draws a weight of the given kind; some kinds have awkward sums.
+/// Draws a weight of the given kind. Some kinds produce sums that are difficult to round or close to a limit.
 template <class T>
 T draw_weight(Random& random, int kind) {
   constexpr T most = std::numeric_limits<T>::max();
@@ -52,7 +53,7 @@ T draw_weight(Random& random, int kind) {
     case 0: return static_cast<T>(random.below(100));
     case 1: return small;
     case 2: return static_cast<T>(random.below(2));
-    case 3: return most / static_cast<T>(random.between(1, 40));  // sums near the limits of the type
+    case 3: return most / static_cast<T>(random.between(1, 40));  // sums are near the limits of the type
     case 4: return most / 2 + small;
     case 5: return random.chance(0.5) ? static_cast<T>(most - most / 1000 * small) : small;
     case 6:
@@ -76,7 +77,7 @@ GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   const auto kind = static_cast<int>(random.below(9));
   const double density = random.pick<double>({0.05, 0.15, 0.4, 1});
   const double negative = random.pick<double>({0, 0, 0, 0.02, 0.3});
-  const bool potentials = random.chance(0.3);  // both signs, without negative cycles unless sums wrap
+  const bool potentials = random.chance(0.3);  // weights of both signs, but no negative cycles unless sums wrap
   std::vector<T> potential;
   for (std::size_t v = 0; v < made.n; ++v) potential.push_back(draw_weight<T>(random, kind) / 4);
   made.form = random.pick<Form>({Form::matrix, Form::edges, Form::rows});
@@ -109,7 +110,7 @@ GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
       if (made.form == Form::edges && random.chance(parallel)) add(draw_weight<T>(random, kind));
       if (made.form == Form::edges && random.chance(parallel / 2)) add(none<T>());
     }
-  if (made.form == Form::edges)  // in any order
+  if (made.form == Form::edges)  // edges in random order
     for (std::size_t edge = made.from.size(); edge > 1; --edge) {
       const auto other = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(edge)));
       std::swap(made.from[edge - 1], made.from[other]);
@@ -119,16 +120,16 @@ GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   return made;
 }
 
-/// The correct answer: for each pair whether there is a route, its exact length, the sum of the absolute weights on one
+/// The correct answer. For each pair: if there is a route, its exact length, the sum of the absolute weights on one
 /// shortest route, and for integers the predecessor.
 struct Reference {
   bool negative_cycle = false;
-  bool too_great = false;  ///< the magnitude of some distance is not below the largest number
+  bool too_great = false;  ///< true if the magnitude of some distance reaches the largest number
   std::vector<bool> reached;
   std::vector<mpz_class> length;
   std::vector<mpz_class> magnitude;
   std::vector<std::int32_t> predecessor;
-  mpz_class heaviest;  ///< greater than the absolute weights of any route
+  mpz_class heaviest;  ///< a number greater than the sum of absolute weights of any route
 };
 
 bool is_wanted(const std::vector<std::int64_t>& sources, std::size_t from) {
@@ -157,7 +158,7 @@ Reference reference(const GraphCase<T>& graph) {
     edges.push_back({from, to, weight});
     if (graph.options.undirected) edges.push_back({to, from, weight});
   }
-  // The rule prescribes the lowest vertex.
+  // The rule prescribes the lowest vertex, so vertices are tried in ascending order.
   std::stable_sort(edges.begin(), edges.end(),
                    [](const Edge& one, const Edge& other) { return one.from < other.from; });
   for (std::size_t edge = 0; edge < edges.size();) {
@@ -202,7 +203,7 @@ Reference reference(const GraphCase<T>& graph) {
     }
   for (std::size_t source = 0; source < n; ++source) {
     const std::size_t row = source * n;
-    std::vector<std::size_t> steps(n, n + 1);  // fewest edges of a shortest route
+    std::vector<std::size_t> steps(n, n + 1);  // number of edges of a shortest route with the fewest edges
     steps[source] = 0;
     for (std::size_t round = 0; round < n; ++round)
       for (const Edge& edge : edges)
@@ -226,7 +227,7 @@ class Check {
  public:
   explicit Check(GraphCase<T> made) : graph_(std::move(made)), right_(reference(graph_)) {}
 
-  /// Describes what is incorrect. Returns "" if nothing is.
+  /// Returns a description of the error, or "" if the result is correct.
   std::string fault(const Run& run) const {
     const auto outcome = outcome_of([&] { return paths(run.execution); });
     const bool refused = right_.negative_cycle || right_.too_great;
@@ -255,7 +256,7 @@ class Check {
   const Reference& right() const { return right_; }
 
  private:
-  /// Returns true if some sum is so near the limit of the type that rounding decides.
+  /// Returns true if some sum is so near the limit of the type that rounding decides if it overflows.
   bool near_the_greatest() const { return 2 * right_.heaviest > exact(std::numeric_limits<T>::max()); }
 
   /// Calls call(graph) with the graph in its form.
@@ -263,7 +264,7 @@ class Check {
   auto with_graph(const Call& call) const {
     const auto n = static_cast<std::int64_t>(graph_.n);
     if (graph_.form == Form::edges) return call(EdgeView<T>{n, graph_.from, graph_.to, graph_.weights});
-    if (graph_.form == Form::rows) {  // the edges were generated in ascending order
+    if (graph_.form == Form::rows) {  // valid because the edges were generated in ascending order
       std::vector<std::int64_t> starts(graph_.n + 1);
       for (const std::int32_t from : graph_.from) ++starts[static_cast<std::size_t>(from) + 1];
       for (std::size_t v = 0; v < graph_.n; ++v) starts[v + 1] += starts[v];
@@ -280,7 +281,7 @@ class Check {
     return with_graph([&](const auto& graph) { return shortest_paths(graph, graph_.options, {}, execution); });
   }
 
-  /// Compares single routes with the predecessors; in floating-point, any route of the same length is correct.
+  /// Compares single routes with the predecessors. In floating-point, accepts any route of the same length.
   std::string fault_of_route(const Execution& execution, const ShortestPathsResult<T>& rows) const {
     if (graph_.n == 0 || !graph_.options.predecessors) return "";
     ShortestPathsOptions options = graph_.options;
@@ -331,7 +332,7 @@ class Check {
       if (!std::isfinite(distance)) return fmt::format("distance {}", distance);
       const mpz_class beyond = exact(distance) - right_.length[place];
       const bool is_above = beyond > 0;
-      // Below the exact distance, another route than the shortest one may determine the bound.
+      // If the result is below the exact distance, a route other than the shortest one may determine the bound.
       if (!within_bound(abs(beyond), is_above ? right_.magnitude[place] : right_.heaviest))
         return fmt::format("distance {} is too far off", distance);
       if (!has_predecessors) return "";

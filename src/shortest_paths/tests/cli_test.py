@@ -136,13 +136,13 @@ class ShortestPaths(Case):
         bounds = [[int(word) for word in row[0].split(" to ")] for row in rows]
         self.assertEqual((bounds[0][0], bounds[-1][-1]), (min(between), max(between)))
         self.assertEqual([sum(bound[0] <= value <= bound[-1] for value in between) for bound in bounds], [int(row[1]) for row in rows])
-        # The longest of the shortest routes.
+        # The longest route is the shortest route between the two vertices that are farthest apart.
         farthest = max((place for place in range(n * n) if place // n != place % n), key=lambda place: (distances[place], -place))
         title, rows = next((title, rows) for title, rows in charts.items() if title.startswith("the shortest route"))
         self.assertEqual(title, f"the shortest route from {farthest // n + 1} to {farthest % n + 1}")
         self.assertEqual([int(row[1]) for row in rows[1:]], [distances[farthest // n * n + int(row[0]) - 1] for row in rows[1:]])
         self.assertEqual(rows[-1], [str(farthest % n + 1), str(max(between))])
-        # For a requested route, the distances from its first vertex.
+        # If a route is requested, the summary includes the distances from the route's first vertex.
         answer = json.loads(self.succeed("shortest-paths", self.path("roads.gr"), "--from", 3, "--to", 90, "--report", page, "--json").stdout)
         charts = self.charts_of(page)
         self.assertIn("distances of 98 pairs", charts)
@@ -275,7 +275,7 @@ class GraphFiles(Case):
         none = 2**31 - 1
         self.assertEqual(read_npy(os.path.join(out, "distances.npy")),
                          ("<i4", (3, 3), [0, 2000, 7900, none, 0, 5900, none, none, 0]))
-        self.succeed("shortest-paths", self.file("g.gr", GR), "-o", out)  # has no names
+        self.succeed("shortest-paths", self.file("g.gr", GR), "-o", out)  # the file has no names
         self.assertEqual(sorted(os.listdir(out)), ["distances.npy", "summary.json"])
         self.refused(2, "shortest-paths", graph, "--from", "Roma", "--to", "Oslo", says=["--from", "no vertex", "'Roma'"])
         self.refused(3, "shortest-paths", graph, "--base", 0, says=["--base 0", "names"])
@@ -429,7 +429,7 @@ class GraphFiles(Case):
 
     @unittest.skipUnless(importlib.util.find_spec("networkx"), "needs networkx")
     def test_conversions_by_networkx(self):
-        """Runs the command of the message unchanged."""
+        """Runs the command that the message recommends, unchanged."""
         graphml = ('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">%s<graph edgedefault="directed">'
                    '<node id="a"/><node id="b"/><node id="c"/>%s</graph></graphml>')
         plain = '<edge source="a" target="b"/><edge source="b" target="c"/>'

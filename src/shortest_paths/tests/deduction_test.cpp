@@ -1,4 +1,4 @@
-// Types that the calls accept as a matrix or a vector. Concepts check the calls that must not compile.
+// Tests which types the calls accept as a matrix or a vector. Concepts check the calls that must not compile.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Files on disk, the table of variants and the documents agree. The tests of k-means test the check itself.
+// Tests that files on disk, the table of variants and the documents agree. The k-means room tests the check itself.
 #include <gtest/gtest.h>
 
 #include "shortest_paths/problem.hpp"

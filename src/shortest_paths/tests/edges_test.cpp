@@ -1,5 +1,5 @@
-// Graphs given by edges, rows of selected sources, undirected edges and unweighted edges: answers must equal the
-// answers for the same graph as a matrix, which the oracle knows. Also tests refusals.
+// Tests graphs given by edges, rows of selected sources, undirected edges and unweighted edges. The answers must equal
+// the oracle's answers for the same graph as a matrix. Also tests refusals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ Edges<T> random_edges(std::int64_t vertices, std::int64_t count, std::int64_t li
   return edges;
 }
 
-/// Returns the rows of the sources.
+/// Returns the rows of the sources in a matrix.
 template <class M>
 M rows_of(const M& whole, const std::vector<std::int64_t>& sources) {
   if (sources.empty()) return M::copy_of(whole.view());
@@ -102,13 +102,13 @@ M rows_of(const M& whole, const std::vector<std::int64_t>& sources) {
   return rows;
 }
 
-/// Returns "" if the result equals the oracle's rows.
+/// Returns "" if the result equals the oracle's rows, otherwise a description of the difference.
 template <class T>
 std::string compare_rows(const Matrix<T>& weights, const ShortestPathsResult<T>& result, const Truth<T>& truth,
                          const std::vector<std::int64_t>& sources) {
   const Graph<T> graph{weights.view()};
   if (sources.empty()) return compare(graph, result, truth);
-  // The judge compares whole matrices, so the oracle's rows replace the rows that were not requested.
+  // The judge compares whole matrices. Rows that were not requested are therefore filled in from the oracle.
   ShortestPathsResult<T> whole;
   whole.distances = Matrix<T>::copy_of(truth.result.distances.view());
   whole.predecessors = Matrix<std::int32_t>::copy_of(truth.result.predecessors.view());
@@ -122,7 +122,7 @@ std::string compare_rows(const Matrix<T>& weights, const ShortestPathsResult<T>&
   return "";
 }
 
-/// Runs all variants on an edge list, on rows of edges and on a matrix.
+/// Runs all variants on an edge list, on selected rows of the edge list, and on a matrix.
 template <class T>
 void expect_right(const Edges<T>& edges, ShortestPathsOptions options, const std::string& what) {
   SCOPED_TRACE(what + ", " + std::string(execution::element_name<T>()));
@@ -170,7 +170,7 @@ TYPED_TEST(ShortestPathsEdges, MayHaveAwkwardWeights) {
   ShortestPathsOptions options;
   options.no_edge = 3;
   expect_right(random_edges<T>(60, 200, 1, 5, 6), options, "no edge is 3");
-  Edges<T> heavy{40};  // sums that the type just holds
+  Edges<T> heavy{40};  // the type can just hold these sums
   for (std::int64_t v = 0; v + 1 < 40; ++v) {
     heavy.add(v, v + 1, std::numeric_limits<T>::max() / 40);
     heavy.add(v + 1, v, std::numeric_limits<T>::max() / 41);
@@ -308,7 +308,7 @@ TEST(ShortestPathsEdges, SourcesAndMemoryForThemAreChecked) {
   EXPECT_EQ(rows(0, 3), 7);
   EXPECT_EQ(rows(1, 3), 13);
   EXPECT_EQ(rows(0, 0), no_route<std::int32_t>());
-  // In place is allowed only if every row is requested.
+  // The result may overwrite the input only if every row is requested.
   Matrix<std::int32_t> weights = matrix_of(edges, {});
   options.sources = {3, 2, 1, 0};
   memory.distances = weights.view();
@@ -340,7 +340,7 @@ TEST(ShortestPathsEdges, ADistanceThatDoesNotFitIsTold) {
   }
 }
 
-/// Threads convert sorted lists, and each thread sees only a part.
+/// Threads convert sorted lists, and each thread sees only a part of a list.
 TEST(ShortestPathsEdges, VerticesBelowZeroAreRefusedInListsInOrder) {
   ShortestPathsOptions options;
   options.sources = {0};

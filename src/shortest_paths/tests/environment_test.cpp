@@ -1,4 +1,4 @@
-// The caller's floating-point environment does not affect answers, and calls do not change it.
+// Tests that the caller's floating-point environment does not affect answers, and that calls do not change it.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>

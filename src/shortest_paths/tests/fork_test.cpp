@@ -1,4 +1,5 @@
-// Jobs in forked children. This file has a single test, because it depends on what the process did before the fork.
+// Tests jobs in forked children. This file has a single test, because the test depends on what the process did before
+// the fork.
 #include <gtest/gtest.h>
 
 #include <string>

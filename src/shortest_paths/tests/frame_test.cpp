@@ -1,4 +1,4 @@
-// The driver around the variants: refusals and their messages, overflow, the caller's memory, routes.
+// Tests the driver around the variants: refusals and their messages, overflow, the caller's memory, routes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -171,7 +171,7 @@ TEST(ShortestPaths, ANegativeCycleIsFoundBeforeItsSumsWrap) {
               "length -18446744073709551616");
 }
 
-// 0.1 + 0.2 - 0.3 is negative in float, and positive by exact sums.
+// 0.1 + 0.2 - 0.3 is negative in float arithmetic, but positive as an exact sum of the float numbers.
 TEST(ShortestPaths, WhatRoundingMakesNegativeIsNoNegativeCycle) {
   const Matrix<float> weights = graph_of<float>(3, {{0, 1, 0.1F}, {1, 2, 0.2F}, {2, 0, -0.3F}});
   const long double exact = static_cast<long double>(0.1F) + 0.2F - 0.3F;
@@ -200,7 +200,7 @@ TEST(ShortestPaths, ADistanceThatDoesNotFitNamesThePairAndAWiderType) {
                 paths(graph_of<double>(3, {{0, 1, -1.7e308L}, {1, 2, -1.7e308L}}));
               }),
               "from vertex 0 to vertex 2");
-  // A distance that equals "no route" does not fit, either.
+  // A distance that equals no_route() does not fit the type, either.
   EXPECT_SAYS(message_of<InputError>([] {
                 paths(graph_of<std::int32_t>(3, {{0, 1, 2147483646}, {1, 2, 1}}));
               }),
@@ -226,7 +226,7 @@ TEST(ShortestPaths, ResultsGoToMemoryOfTheCaller) {
   const auto given = shortest_paths(weights.view(), options, memory);
   EXPECT_EQ(given.distances.rows(), 0);
   EXPECT_EQ(given.predecessors.rows(), 0);
-  memory.distances = weights.view();  // in place
+  memory.distances = weights.view();  // the result overwrites the weights
   Matrix<std::int32_t> again(50, 50);
   memory.predecessors = again.view();
   shortest_paths(weights.view(), options, memory);
@@ -274,7 +274,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   EXPECT_THROW(host({.vertices = 3, .element_bytes = 2}), UsageError);
   EXPECT_THROW(host({.vertices = 3}, options), UsageError);
   EXPECT_THROW(host({.vertices = 3, .edges = std::numeric_limits<std::int64_t>::max()}), UsageError);
-  // The estimate decides whether a limit is accepted.
+  // The memory estimate decides if a limit is accepted.
   const Matrix<std::int32_t> weights = random_graph<std::int32_t>(500, 1, 100, 3);
   Execution limited{.device = Device::cpu, .threads = 1};
   limited.memory_limit = host({.vertices = 500}) + std::size_t{500} * 500 * sizeof(std::int32_t);
@@ -334,7 +334,7 @@ TEST(ShortestPaths, TheChoiceIsOfAKindThatTakesTheJob) {
   }
 }
 
-// The judge must reject every kind of error that it could overlook.
+// The judge must reject every kind of error, including the least conspicuous ones.
 TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   const Matrix<double> weights = graph_of<double>(4, {{0, 1, 1}, {1, 2, 0.5}, {0, 2, 7}});
   const Graph<double> graph{weights.view()};
@@ -359,7 +359,7 @@ TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   EXPECT_NE(verdict([](auto& result) { result.distances = Matrix<double>(3, 3); }), "");
 }
 
-/// Returns a shape with all possible edges if `edges` is negative.
+/// Returns a shape. If `edges` is negative, the shape has all possible edges.
 Shape shape_of(std::int64_t vertices, std::int64_t edges = -1, std::int64_t sources = -1) {
   return {.vertices = vertices, .edges = edges < 0 ? vertices * (vertices - 1) : edges, .sources = sources};
 }

@@ -26,7 +26,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Returns a graph with integer weights. `step`: size of the potentials that make edges, but no cycle, negative.
+/// Returns a graph with integer weights. `step` is the size of the potentials that make edges, but no cycle, negative.
 template <class T>
 Matrix<T> graph(std::int64_t n, double density, std::int64_t heaviest, std::int64_t step) {
   const Matrix<std::int32_t> whole = random_graph<std::int32_t>(n, density, heaviest, 7);
@@ -67,7 +67,7 @@ void check() {
   for (const std::int64_t n : {65, 127, 128, 129, 256, 300, 385, 640, 1100}) {
     const double sparse = 3.0 / static_cast<double>(n);
     expect_as_on_the_processor(graph<T>(n, 0.5, 30, 0));         // pairs of 16 bits
-    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));      // some pairs have no route
+    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));      // pairs of 16 bits, some of them without a route
     expect_as_on_the_processor(graph<T>(n, sparse, 300, 5000));  // negative edges
     expect_as_on_the_processor(graph<T>(n, 0.1, 20000, 0));
   }
@@ -196,7 +196,7 @@ void check_predecessors(std::int64_t n) {
     return from % 2 == to % 2 ? weight : no_route<T>();
   };
   check(changed<T>(graph<T>(n, 0.6, 50, 700), apart), "two parts");
-  // The greatest weights that keep the type, and one beyond the 16-bit limit.
+  // The greatest weights with which the type stays the same, and a weight just beyond the 16-bit limit.
   for (const T heaviest :
        {static_cast<T>(unreachable<T>() / 3 / n - 1), static_cast<T>(0x7ffe), static_cast<T>(0x7fff)})
     for (const double density : {0.03, 0.9})
@@ -249,7 +249,7 @@ TEST_F(shortest_paths_gpu, predecessors_by_way_of_several_panels) {
 // ---------------------------------------------------------------------------------------------------------------------
 // In the memory of a GPU
 
-/// A matrix on the GPU for results, with `room` elements between its rows.
+/// A matrix on the GPU for results, with `room` unused elements between two rows.
 template <class T>
 class ResultThere {
  public:
@@ -269,7 +269,7 @@ class ResultThere {
                   "cudaMemcpyAsync");
     stream.wait();
   }
-  /// Returns the matrix. Fails if anything was written between its rows.
+  /// Returns the matrix. Fails if anything was written to the elements between its rows.
   Matrix<T> read() const {
     Buffer<T> all(memory_.size());
     const cuda::Stream stream;
@@ -297,7 +297,7 @@ class ResultThere {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// Returns the results from `memory`, in host memory.
+/// Copies the results from `memory` to host memory and returns them.
 template <class T>
 ShortestPathsResult<T> paths_there(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                    const Execution& execution, std::int64_t room) {
@@ -347,7 +347,7 @@ TEST_P(DeviceGraphs, double_equals_oracle) { check_case<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(shortest_paths, DeviceGraphs, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// Runs on the GPU although the call does not mention where to run, even for a few vertices.
+// Runs on the GPU because the weights reside there: the call names no device, and there are only a few vertices.
 TEST_F(shortest_paths_gpu, a_graph_there_is_solved_there) {
   for (const std::int64_t n : {0, 1, 40, 600}) {
     const Matrix<float> weights = graph<float>(n, 0.5, 30, 0);
@@ -412,7 +412,7 @@ void expect_the_processors_error(const Matrix<T>& weights, const std::string& pa
 }
 
 TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
-  for (const std::int64_t n : {70, 600}) {  // examined by the CPU, and by the GPU
+  for (const std::int64_t n : {70, 600}) {  // the CPU examines the first graph, the GPU the second
     Matrix<float> floats = graph<float>(n, 0.5, 30, 0);
     floats(n - 3, 5) = std::numeric_limits<float>::quiet_NaN();
     floats(n - 3, 7) = -std::numeric_limits<float>::infinity();
@@ -432,7 +432,7 @@ TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
     Matrix<std::int64_t> around = graph<std::int64_t>(n, 0, 1, 0);
     for (std::int64_t v = 0; v < n; ++v) around(v, (v + 1) % n) = v == 0 ? -n : 1;
     expect_the_processors_error<VertexError>(around, "of length -1;");
-    // A path that needs as many rounds, without a cycle.
+    // A path that needs as many rounds but has no cycle.
     around(n - 1, 0) = no_route<std::int64_t>();
     expect_the_processors_predecessors(around, "a path down");
 
@@ -444,7 +444,8 @@ TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
   }
 }
 
-// Cycles that rounding makes negative: each edge is a difference of potentials, rounded upwards. The CPU grows trees.
+// Cycles that rounding makes negative: each edge is a difference of potentials, rounded upwards. The CPU grows the
+// trees.
 TEST_F(shortest_paths_gpu, cycles_that_rounding_makes_negative) {
   constexpr std::int64_t n = 90;
   ShortestPathsOptions options;

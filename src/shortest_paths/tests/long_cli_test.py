@@ -1,4 +1,5 @@
-"""A whole road map from the command line, which takes minutes and gigabytes of memory and disk. Started by tests/cli/run.py."""
+"""Tests a whole road map on the command line, which takes minutes and gigabytes of memory and disk. Started by
+tests/cli/run.py."""
 
 import csv
 import heapq
@@ -13,7 +14,8 @@ N = ROWS * COLUMNS
 
 
 def read_roads(path):
-    """Returns the (end, length) pairs of each vertex from an edge list with a header; vertices count from 0."""
+    """Reads an edge list with a header and returns, for each vertex, the (end, length) pairs of its edges.
+    Vertices count from 0."""
     roads = [[] for _ in range(N)]
     with open(path, newline="") as file:
         for road in csv.DictReader(file):
@@ -53,7 +55,7 @@ class RoadGrid(Case):
     def test_all_routes_from_a_file_to_files(self):
         graph = self.path("roads.csv")
         self.succeed("generate", "road-grid", "--rows", ROWS, "--columns", COLUMNS, "-o", graph)
-        start, end = 1, N  # from corner to corner, in the file's numbering
+        start, end = 1, N  # from corner to corner, as the file numbers the vertices
         result = self.succeed("shortest-paths", graph, "-o", self.path("paths"), "--predecessors", "--from", start, "--to", end)
         self.assertRegex(result.stderr, r"20,000 x 20,000 distances: about [0-9]+ bytes \([0-9.]+ GiB\) of memory beyond the graph")
 
@@ -75,7 +77,7 @@ class RoadGrid(Case):
             expected = distances_from(roads, source)
             self.assertEqual(row_of(self.path("paths/distances.npy"), "<i4", source), expected)
             before = [-1] * N
-            for vertex in range(N - 1, -1, -1):  # descending, so that the lowest is written last
+            for vertex in range(N - 1, -1, -1):  # in descending order, so that the lowest is written last
                 for neighbour, length in roads[vertex]:
                     if neighbour != source and expected[vertex] + length == expected[neighbour]:
                         before[neighbour] = vertex

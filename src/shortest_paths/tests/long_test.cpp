@@ -17,10 +17,11 @@ namespace {
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t vertices = 150;
 #else
-constexpr std::int64_t vertices = 1000;  // 15 tiles of 64 and part of another, 7 of 128, 31 of 32
+constexpr std::int64_t vertices = 1000;  // 15 tiles of 64 vertices and part of another; 7 tiles of 128, or 31 of 32
 #endif
 
-/// From a tenth of all pairs down to five edges per vertex; with more, the oracle needs minutes.
+/// The densities range from a tenth of all pairs down to five edges per vertex. With more edges, the oracle needs
+/// minutes.
 const std::map<std::string, RandomEdges> graphs = {
     {"many edges of few lengths",
      {.vertices = vertices, .edges = vertices * vertices / 10, .weights = {1, 60}, .seed = 1}},
@@ -64,7 +65,8 @@ class OnAThousandVertices : public tests::WithRow<Variant> {
       ASSERT_TRUE(support) << support.reason;
       for (const auto& [tile, threads] : {std::pair{0, 0}, std::pair{33, 2}, std::pair{64, 1}, std::pair{256, 2}}) {
         ShortestPathsOptions options;
-        options.predecessors = tile == 0 || !std::is_floating_point_v<T>;  // others are independent of the tile
+        // The results of other variants do not depend on the tile.
+        options.predecessors = tile == 0 || !std::is_floating_point_v<T>;
         options.tile = tile;
         const Execution by{.variant = std::string(row().name), .threads = threads};
         EXPECT_EQ(compare(one.graph(), shortest_paths(one.weights, options, by), one.truth), "")

@@ -1,5 +1,5 @@
-// Single routes in small random graphs of all kinds. Each must equal the route of the canonical predecessors, which are
-// computed here independently, by the header's formulas, in integers that hold every sum.
+// Tests single routes in small random graphs of all kinds. Each must equal the route of the canonical predecessors. The
+// test computes these independently, by the header's formulas, in integers that hold every sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct Edge {
 
 enum class Weights : std::uint8_t { small, zero_or_one, equal, both_signs, balanced, heavy, any_sign, kinds };
 
-/// A graph as the caller passes it, and the options.
+/// A graph as the caller passes it, and the call's options.
 template <class T>
 struct Given {
   std::int64_t n = 0;
@@ -84,11 +84,11 @@ Given<T> random_given(Draw& draw) {
   return given;
 }
 
-/// A type in which all sums are exact here. Floating-point weights are integers or the heavy ones.
+/// A type in which all sums are exact in this test. Floating-point weights are integers or the heavy weights.
 template <class T>
 using Exact = std::conditional_t<std::is_floating_point_v<T>, long double, Int128>;
 
-/// The header's definitions, evaluated for a graph.
+/// Evaluates the header's definitions for a graph.
 template <class T>
 class Reference {
  public:
@@ -216,7 +216,7 @@ void in_each_form(const Given<T>& given, const Call& call) {
   call(matrix.view(), "a matrix");
 }
 
-/// Returns "" if the call agrees with the reference.
+/// Returns "" if the call agrees with the reference, otherwise a description of the difference.
 template <class T, class Graph>
 std::string fault(const Graph& graph, const Given<T>& given, const Reference<T>& reference, std::int64_t from,
                   std::int64_t to, const Execution& execution) {
@@ -245,14 +245,15 @@ std::string fault(const Graph& graph, const Given<T>& given, const Reference<T>&
       if (!reference.is_edge(vertices[step - 1], vertices[step])) return "the route leaves the edges";
       length += reference.weight(vertices[step - 1], vertices[step]);
     }
-    constexpr Exact<T> relative = 64 * std::numeric_limits<T>::epsilon();  // for heavy weights; others are exact
+    // Tolerance for heavy weights; sums of other weights are exact.
+    constexpr Exact<T> relative = 64 * std::numeric_limits<T>::epsilon();
     if (!(std::abs(length - distance) <= relative * std::abs(distance))) return "the route is not a shortest one";
     if (!(std::abs(found->distance - distance) <= relative * std::abs(distance))) return "the distance is incorrect";
   } else {
     if (found->distance != distance) return "the distance is incorrect";
     if (vertices != reference.route(from, to)) return "the route does not follow the canonical predecessors";
   }
-  // Compares with a row of predecessors, if the whole row is available.
+  // If the whole row of predecessors is available, compares the route with it.
   ShortestPathsOptions of_row = given.options;
   of_row.sources = {from};
   of_row.predecessors = true;
@@ -358,7 +359,7 @@ TEST(ShortestRoutesOfOrderedEdges, WrongOnesAreNamedWhereverTheyAre) {
   EXPECT_NE(refused(50'000, {-1, 3, 1}).find("edge 50000 goes from vertex -1 to vertex 3"), std::string::npos);
   EXPECT_NE(refused(69'000, {3, 4, std::nan("")}).find("NaN is the length of edge 69000"), std::string::npos);
   EXPECT_NE(refused(17, {3, 3, -1}).find("negative cycle, 3 -> 3"), std::string::npos);
-  EXPECT_EQ(refused(17, {8999, 3, 1}), "");  // out of order, but otherwise valid
+  EXPECT_EQ(refused(17, {8999, 3, 1}), "");  // edges out of order, but otherwise valid
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ SYMMETRIES = ("general", "symmetric")  # other symmetries have negative weights 
 
 
 def entries(choose, n, field, symmetry):
-    """Returns distinct entries of a matrix with weights, only below the diagonal if the symmetry implies the other half."""
+    """Returns distinct entries of a matrix with weights. If the symmetry implies the upper half, all entries are
+    below the diagonal."""
     places = [(row, column) for row, column in itertools.product(range(1, n + 1), repeat=2)
               if row > column or row != column and symmetry == "general"]
     weight = {"integer": lambda: choose.randint(1, 50), "real": lambda: choose.randint(1, 400) / 8, "pattern": lambda: ""}[field]

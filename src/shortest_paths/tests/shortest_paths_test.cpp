@@ -1,4 +1,4 @@
-// Compares every variant in the table with the oracle on every case and in all types.
+// Tests every variant of the table against the oracle, on every case and in all types.
 #include "shortest_paths/cases.hpp"
 #include "tests/ladder_test.hpp"
 

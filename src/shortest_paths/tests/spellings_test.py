@@ -1,5 +1,5 @@
-"""Graphs in odd but real spellings. A simulated user follows the advice of the messages literally and must end with the correct
-distances or a refusal that states the reason. Started by tests/cli/run.py."""
+"""Graphs in odd but real spellings. A simulated user follows the advice of each message literally. The user must
+get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py."""
 
 import gzip
 import itertools
@@ -14,7 +14,7 @@ ROUNDS = 3
 GRAPHS = 72
 NO_EDGE = {"<i4": 2**31 - 1, "<i8": 2**63 - 1, "<f8": math.inf}
 
-# Headings of FROM, TO, WEIGHT and another column, as programs write them.
+# Headings of the columns FROM, TO, WEIGHT and one other column, as programs write them.
 HEADINGS = [
     ("source", "target", "weight", "id"),
     ("u", "v", "length", "key"),
@@ -27,20 +27,20 @@ HEADINGS = [
 
 
 def advice_in(message):
-    """Returns the options of a message with their values, in order. A value in capitals is a placeholder that the message
-    cannot fill in."""
+    """Returns the options that a message recommends, with their values, in order. A value in capitals is a
+    placeholder that the message cannot fill in."""
     found = []
     for option, value in re.findall(r"(--[a-z]+)((?: [^\s;:]+)?)", message):
         value = value.strip().rstrip(",.:)")
         flags = ("--names", "--undirected", "--unweighted")
         if option not in flags and value.isupper():
-            return found  # FROM,TO,WEIGHT: only the reader knows them
+            return found  # only the user knows which columns are FROM, TO and WEIGHT
         found.append((option, "" if option in flags else value))
     return found
 
 
 def floyd_warshall(vertices, edges):
-    """Reference implementation: distances between vertices, which are strings."""
+    """Reference implementation: returns the distances between vertices, which are strings."""
     distance = {(v, w): 0 if v == w else math.inf for v in vertices for w in vertices}
     for v, w, length in edges:
         distance[v, w] = min(distance[v, w], length)
@@ -64,14 +64,15 @@ class Graph:
         self.separator = choose.choice(";\t") if self.comma else choose.choice(",;\t ")
         pairs = [pair for pair in itertools.product(range(n), repeat=2) if pair[0] != pair[1]]
         chosen = choose.sample(pairs, min(len(pairs), choose.randint(n, 2 * n)))
-        chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]  # all occur
+        # Every vertex occurs.
+        chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]
         chosen += [pair for v in range(n) for pair in [(v, (v + 1) % n)] if not any(v in pair for pair in chosen)]
         lengths = [choose.randint(1, 40) / (4 if self.decimals else 1) for _ in chosen]
         if self.decimals:
             lengths[0] = 2.5
         self.edges = [(self.vertices[v], self.vertices[w], length) for (v, w), length in zip(chosen, lengths)]
         self.header = choose.choice([None, *HEADINGS])
-        # Order of the columns: with the index of pandas, with another column, or permuted.
+        # Order of the columns. There may be an index column of pandas or another column, or the columns are permuted.
         self.order = choose.choice(["ftw", "ftw", "ftw", "wft", "tfw", "#ftw", "ftxw", "ftwx", "xftw", "rftw"])
         if self.order[0] in "r#" and not self.header:
             self.order = "ftw"
@@ -121,7 +122,7 @@ class Spellings(Case):
                 for i, v in enumerate(called) for j, w in enumerate(called)}
 
     def follow(self, path, stdin, folder):
-        """Returns the last result and the options that were followed."""
+        """Follows the recommended options. Returns the last result and these options."""
         options = []
         for _ in range(ROUNDS + 1):
             result = gradus("shortest-paths", path, "-o", folder, *options, stdin=stdin, text=False)
@@ -164,7 +165,7 @@ class Spellings(Case):
                     refusals += 1
                     self.assertFalse(graph.is_clear(), (options, message))
                     self.assertIn("--columns FROM,TO,WEIGHT says which columns these are", message)
-                    # Only the reader knows the columns.
+                    # Only the user knows which columns to read.
                     places = ",".join(str(graph.order.index(column) + 1) for column in "ftw")
                     result = gradus("shortest-paths", path if known else "-", "-o", folder, "--columns", places,
                                     *(["--undirected"] if graph.both_ways else []), stdin=b"" if known else data, text=False)

@@ -1,4 +1,4 @@
-// Every public call of shortest paths refuses malformed views.
+// Tests that every public call of shortest paths refuses malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>

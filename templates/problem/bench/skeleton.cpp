@@ -1,4 +1,4 @@
-// The workload of `gradus bench skeleton`: values to be added.
+// The workload of `gradus bench skeleton`: values that are to be added.
 #include <fmt/format.h>
 
 #include <algorithm>

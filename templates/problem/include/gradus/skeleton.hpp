@@ -1,7 +1,7 @@
 // Skeleton: the sum of many numbers. Replace this by a description of the problem in one or two sentences.
 //
 // Canonical result: the sum of all values modulo 2^64. Replace this by the exact definition of the result, as a formula
-// that includes the rounding; the oracle, the variants and the tests follow from it.
+// that includes the rounding. The oracle, the variants and the tests follow from the definition.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gradus {
 
 struct SkeletonOptions {
-  std::uint64_t start = 0;  ///< added to the sum
+  std::uint64_t start = 0;  ///< number that is added to the sum
 };
 
 struct SkeletonResult {

@@ -1,5 +1,5 @@
-// Small test problems with a difficulty each. Every variant is compared with the oracle on them: by skeleton_test, by
-// `gradus verify`, and before every benchmark.
+// Small test problems, each with one difficulty. skeleton_test, `gradus verify` and every benchmark use them to compare
+// each variant with the oracle.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class PreparedCase {
   Shape shape() const { return {.values = std::ssize(values_)}; }
   std::uint64_t truth() const { return truth_; }
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case. Returns a description of the error, or an empty string.
+  /// Runs `variant` on the case. Returns a description of the error, or an empty string if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:

@@ -1,4 +1,4 @@
-// skeleton() and skeleton_memory(): check, describe, choose, estimate, run, deliver.
+// skeleton() and skeleton_memory(). A call has the steps check, describe, choose, estimate, run and deliver.
 #include "gradus/skeleton.hpp"
 
 #include "core/phases.hpp"

@@ -1,4 +1,4 @@
-"""Skeleton on the command line: verify and bench. tests/cli/run.py runs this."""
+"""Tests Skeleton on the command line: verify and bench. tests/cli/run.py runs this file."""
 
 import json
 

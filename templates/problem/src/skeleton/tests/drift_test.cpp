@@ -1,4 +1,4 @@
-// The files on disk match the list of rungs. The k-means room tests the check itself.
+// Tests that the files on disk match the list of rungs. The k-means room tests the check itself.
 #include <gtest/gtest.h>
 
 #include "skeleton/problem.hpp"

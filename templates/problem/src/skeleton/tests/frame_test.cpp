@@ -1,4 +1,4 @@
-// The public call: its result, its report and its errors.
+// Tests the public call: its result, its report and its errors.
 #include <gtest/gtest.h>
 
 #include <vector>
