@@ -20,7 +20,7 @@ constexpr double common_doubt = 0.01;
 TEST(RatioOf, is_the_median_of_all_ratios_between_bounds_of_some_rank) {
   const std::vector<double> ones(5, 1.0);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, ones, common_doubt).estimate, 4);
-  // Two of the 252 orders of five and five samples separate the samples completely: 2/252 < 0.01 < 4/252.
+  // Two of the 252 ways to interleave five samples with five others separate them completely: 2/252 < 0.01 < 4/252.
   const Ratio ratio = ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1}, common_doubt);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 100);

@@ -88,7 +88,8 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-/// Returns (the distances if `distances` is null, otherwise None; the report, or None with new distances).
+/// Returns (new distances, None) if `distances` is null. Otherwise writes the distances there and returns (None,
+/// report).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
                  const Request& request) {

@@ -71,7 +71,7 @@ class CsvBeginning {
   bool settled_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t first_line_ = 0;  ///< first line that is not a comment; 0 if it has not been seen yet
-  std::size_t below_line_ = 0;  ///< line of the row below the first line
+  std::size_t below_line_ = 0;  ///< line number of the row that follows the first line
   CsvRows rows_;
   ChosenColumns chosen_;
   std::string header_note_;

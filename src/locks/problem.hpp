@@ -39,7 +39,7 @@ struct Problem {
   Shape shape() const { return {.sections = sections, .mode = mode}; }
 };
 
-/// A histogram of waiting times. The width of a bucket is at most an eighth of the time.
+/// A histogram of waiting times. Each bucket is at most an eighth as wide as the times that it counts.
 class Waits {
  public:
   void add(std::uint64_t nanoseconds) {

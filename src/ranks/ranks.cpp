@@ -9,7 +9,7 @@ namespace gradus::core {
 
 namespace {
 
-/// Returns true for errors that all ranks throw alike between the collective functions, because they depend only on
+/// Returns true for errors that every rank throws identically between two collective calls, because they depend only on
 /// values that are the same on all ranks.
 bool is_agreed(const std::exception_ptr& exception) {
   try {

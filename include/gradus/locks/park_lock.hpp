@@ -161,7 +161,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   // Polls with exponential backoff: each pause is twice as long as the one before. The longer waiters stay away, the
-  // longer the holder keeps the cache line and can lock again cheaply, and waiters have nothing else to do.
+  // longer the holder keeps the cache line and can lock again cheaply. Long pauses waste nothing, because waiters have
+  // no other work.
   bool watch() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = Policy::first_pauses;

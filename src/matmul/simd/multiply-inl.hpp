@@ -146,7 +146,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
         store<vectors, in_part>(sums[row][v], d, block.after + row * block.after_line, v, mask);
 }
 
-/// Computes the last block of a row of blocks with the fewest vectors that hold its columns.
+/// Computes the last block in a row of blocks, using the smallest number of vectors that holds the block's columns.
 template <int rows, int vectors, bool packed, class T>
 HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_t columns, Ahead<T>& ahead) {
   if constexpr (vectors > 1)

@@ -38,8 +38,8 @@ Matrix<T> points_in(const Vectors& vectors, std::int64_t count, double low = 0, 
   return points;
 }
 
-/// Counts pairs in bins of one width, with distances in the given columns. Of the images within `within` vectors, the
-/// nearest image counts.
+/// Counts pairs in bins of equal width, by their distance in the given columns. Uses the nearest image among shifts by
+/// -within to +within times each vector.
 template <class T>
 std::vector<std::uint64_t> counts_of(const Matrix<T>& points, const Vectors& vectors, double width, std::size_t bins,
                                      const std::string& columns = "xyz", int within = 3) {

@@ -68,8 +68,9 @@ struct Graph {
   std::int64_t vertices = 0;
   VectorOf<std::int32_t> from;  ///< first vertex of each edge, counted from 0
   VectorOf<std::int32_t> to;
-  /// Weight of each edge; empty if the file has no weights. Integers have the narrower type that holds all of them, but
-  /// not the type's greatest value. Numbers with decimals are rounded to the nearest double.
+  /// Weight of each edge; empty if the file has no weights. Integers have the narrower of the two types in
+  /// which all of them are less than the greatest value of the type. Numbers with decimals are rounded to the nearest
+  /// double.
   std::variant<std::monostate, VectorOf<std::int32_t>, VectorOf<std::int64_t>, VectorOf<double>> weights;
   bool undirected = false;         ///< each edge stands for both directions, as in a symmetric matrix file
   int base = 1;                    ///< number that the file gives to vertex 0, if vertices have no names

@@ -315,7 +315,7 @@ struct EdgeTo {
 /// rows.
 template <class Scalar>
 struct Lists {
-  /// For each vertex and each group of rows, the start of its edges; at the end, the number of all edges.
+  /// Start of the edges of each vertex and each group of rows. The last element is the number of all edges.
   std::int64_t* begin;
   EdgeTo<Scalar>* edges;
   std::int64_t groups;
