@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 
-from common import REPOSITORY, facts, write_whole
+from common import facts, write_whole
 
 PROBLEMS = {name: name.replace("-", "_") for name in sorted(
     path.stem.removeprefix("requirements-") for path in pathlib.Path(__file__).parent.glob("requirements-*.txt"))}
@@ -37,7 +37,6 @@ def main():
         problem.add_argument("--lines", type=lambda text: text.split(","), default=[],
                              help="only the lines whose names hold one of these words, for example pixels,blobs")
         problem.add_argument("--json", metavar="FILE", help="raw results")
-        problem.add_argument("--save", action="store_true", help="raw results to docs/results, under the usual name")
         module.add_options(problem)
     options = parser.parse_args()
     cpus = sorted(os.sched_getaffinity(0))
@@ -62,12 +61,9 @@ def main():
         results, agrees = module.run(options, pathlib.Path(name))
     report = {"problem": PROBLEMS[options.problem], "facts": facts(options, module.versions()),
               "scale": options.scale, "repeats": options.repeats, **results}
-    target = options.json
-    if options.save and not target:
-        target = REPOSITORY / "docs" / "results" / module.result_name(options)
-    if target:
-        write_whole(target, report)
-        print(f"raw results: {target}")
+    if options.json:
+        write_whole(options.json, report)
+        print(f"raw results: {options.json}")
     return 0 if agrees else 1
 
 

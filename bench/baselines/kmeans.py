@@ -556,16 +556,6 @@ def add_options(parser):
     parser.add_argument("--verbose", action="store_true", help="print each shape of the sweep as it is measured")
 
 
-def result_name(options):
-    if options.everyday or options.sweep:
-        return f"kmeans-calls-{options.threads}-cores.json"
-    if options.python:
-        return f"kmeans-python-{options.threads}-cores.json"
-    if options.criteria:
-        return "kmeans-criteria.json"
-    return "kmeans-agreement.json" if options.agree else "kmeans-baselines.json"
-
-
 def run(options, folder):
     """Returns the results, and True if everything agrees."""
     if options.everyday or options.sweep:

@@ -171,10 +171,6 @@ def add_options(_parser):
     pass
 
 
-def result_name(options):
-    return f"life-baselines-{options.threads}-thread{'s' if options.threads > 1 else ''}.json"
-
-
 def versions():
     found = run_program(["dpkg-query", "-W", "-f", "${Version}", "golly"]).output
     return {"golly": found or "unknown"}

@@ -25,10 +25,6 @@ def add_options(parser):
     parser.add_argument("--seconds", type=float, default=0.1, help="of a sample (default 0.1)")
 
 
-def result_name(options):
-    return f"locks-baselines-{options.threads}-cores.json"
-
-
 def versions():
     packages = ["libck-dev", "libtbb-dev", "libabsl-dev", "libnsync-dev", "libc6", "libstdc++6"]
     found = {}

@@ -153,10 +153,6 @@ def add_options(parser):
     parser.add_argument("--min-time", type=float, default=0.005, help="seconds that a sample fills with calls (default 0.005)")
 
 
-def result_name(options):
-    return f"matmul-baselines-{options.threads}-cores.json"
-
-
 def versions():
     import importlib.metadata
 

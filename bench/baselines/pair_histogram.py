@@ -343,10 +343,6 @@ def add_options(parser):
                         "ASE, bin by bin")
 
 
-def result_name(options):
-    return "pair-histogram-trajectories.json" if options.trajectories else "pair-histogram-baselines.json"
-
-
 def versions():
     import importlib.metadata
 

@@ -48,10 +48,6 @@ def add_options(parser):
     parser.add_argument("--compiler", default="g++", help="of the program that measures (default g++)")
 
 
-def result_name(options):
-    return f"sets-baselines-{options.threads}-threads.json"
-
-
 def versions():
     found = {}
     for package in PACKAGES:

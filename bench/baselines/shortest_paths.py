@@ -275,10 +275,6 @@ def add_options(_):
     pass
 
 
-def result_name(_):
-    return "shortest-paths-baselines.json"
-
-
 def versions():
     import importlib.metadata
 
