@@ -29,7 +29,7 @@ bool is_agreed(const std::exception_ptr& exception) {
 
 Ranks::Ranks(Communicator& communicator, std::stop_token stop)
     : communicator_(&communicator), rank_(communicator.rank()), size_(communicator.size()), asked_(std::move(stop)),
-      stop_(), stop_token_(stop_.get_token()) {}
+      stop_token_(stop_.get_token()) {}
 
 Ranks& Ranks::alone() {
   static Ranks the_only_one;
