@@ -42,7 +42,8 @@ def mpirun(tmp_path, script, ranks=3, **environment):
     file = tmp_path / "script.py"
     file.write_text(BEGINNING + script)
     return subprocess.run(
-        ["mpirun", "-n", str(ranks), sys.executable, str(file)],
+        # Run by mpi4py, a process with an uncaught exception ends the others, which would otherwise wait for it.
+        ["mpirun", "-n", str(ranks), sys.executable, "-m", "mpi4py", str(file)],
         capture_output=True, text=True, timeout=240, env={**os.environ, **ENVIRONMENT, **environment},
     )  # fmt: skip
 
@@ -101,7 +102,7 @@ def raised(kind, words, call):
     except kind as error:
         assert all(word in str(error) for word in words), str(error)
     else:
-        raise AssertionError(words)
+        raise AssertionError(f"rank {comm.rank}: no error with {words}")
 bad = points.copy()
 bad[700, 1] = numpy.nan
 raised(gradus.InputError, ["rank 2 of 3", "row 700, column 1", "NaN"], lambda: gradus.kmeans(bad[own], 3, communicator=comm))
