@@ -213,7 +213,7 @@ class Ranks {
   }
 
  private:
-  Ranks() = default;
+  Ranks() : stop_(std::nostopstate) {}
 
   /// Runs work(). Returns true if work() did not throw and no stop was requested. Otherwise stores the exception in
   /// `failure_`.
@@ -242,7 +242,7 @@ class Ranks {
   int rank_ = 0;
   int size_ = 1;
   std::stop_token asked_;
-  std::stop_source stop_{std::nostopstate};
+  std::stop_source stop_;
   std::stop_token stop_token_;
   std::exception_ptr failure_;
   bool agreed_ = false;  ///< true after all ranks have agreed on an error that ends the job
