@@ -35,8 +35,7 @@ constexpr std::size_t most_tiles = 64;
 // Number of list elements per cell for which memory is reserved. When the lists are full, a box uses the list of a
 // larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell =
-    48;  // number of candidates that are examined; after that, lists stay as they are
+constexpr std::int64_t work_per_cell = 48;  // limit of the work per tile
 
 }  // namespace
 

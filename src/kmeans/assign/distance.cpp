@@ -86,8 +86,8 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// The sums of a group's chains. The chain of centroid c and a point has its sum at at[c * stride + point]. If `fresh`,
-// all chains start at zero and the stored sums are ignored.
+// The sums of a group's chains. at[c * stride + point] is the sum of centroid c and a point. If `fresh`, all chains
+// start at zero and the stored sums are ignored.
 struct Sums {
   double* at;
   std::int64_t stride;

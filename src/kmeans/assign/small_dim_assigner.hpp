@@ -18,7 +18,7 @@ struct SmallDimScratch {
 
   Buffer<float> tile;               ///< dimensions x block: coordinates relative to the block's middle, scaled
   std::vector<float> coefficients;  ///< candidates x (dimensions + 1): the negated centroid, and half its squared norm
-  std::vector<std::int32_t> candidates;  ///< clusters that may be the nearest of some point of the block
+  std::vector<std::int32_t> candidates;  ///< clusters that may be nearest to some point of the block
   std::vector<double> nearest_corner;    ///< per cluster: lower bound of the distance to the bounding box of the block
   std::int32_t found[block_points + 64];
 };
