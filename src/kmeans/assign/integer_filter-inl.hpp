@@ -83,18 +83,18 @@ inline double square_rounding(std::int64_t dimensions) { return static_cast<doub
 //
 // If two scores differ by more than twice their error, the exact distances have the same order as the scores. But the
 // label is the cluster with the least *canonical* distance, and the chain's rounding may reverse the order. This
-// rounding dominates if a point is far away from centroids that are close together. For the term |y|^2 is part of the
+// rounding dominates if a point is far away from centroids that are close together: the large term |y|^2 is part of the
 // chain but not of the score.
 //
-// Let y be the point and b a centroid, both relative to the middle. Let u = 2^-53, let D = |x - c|^2, and let C be the
-// result of the chain. Each difference is rounded once, which counts twice in its square. The square passes through at
-// most d fused additions of non-negative terms. So |C - D| <= g D with g = (d + 2) u plus terms of order u^2. The code
-// uses d + 16 instead of d + 2, which also covers the rounding of the lengths and of the operations below. (Underflow
-// in the chain, d 2^-1074, is far below one step of a score: a step is at least 2^-120 of a scaled square, whose scale
-// is at most 2^400.)
+// Let x be a point and c a centroid, and let y and b be x and c relative to the middle. Let u = 2^-53, let D = |x -
+// c|^2, and let C be the result of the chain. Each difference is rounded once, which counts twice in its square. The
+// square passes through at most d fused additions of non-negative terms. So |C - D| <= g D with g = (d + 2) u plus
+// terms of order u^2. The code uses d + 16 instead of d + 2, which also covers the rounding of the lengths and of the
+// operations below. (Underflow in the chain, d 2^-1074, is far below one step of a score: a step is at least 2^-120 of
+// a scaled square, whose scale is at most 2^400.)
 //
 // All squared distances of a point are at most r^2, where r = |y| + max |b|. Let a be the cluster with the least true
-// score (D - |y|^2) / 2, and c a cluster whose true score exceeds the score of a by more than g r^2. Then
+// score (D - |y|^2) / 2, and let c be a cluster whose true score exceeds the score of a by more than g r^2. Then
 //   C_c - C_a >= D_c - D_a - g (D_c + D_a) > 2 g r^2 - 2 g r^2 = 0,
 // so c is not canonically nearest, not even in a tie. Hence g r^2 / 2 is added to the error of each score. If two
 // computed scores differ by more than twice the enlarged error, the true scores differ by more than g r^2.

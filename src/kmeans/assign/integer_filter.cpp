@@ -430,8 +430,8 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters, the 8-bit level saves little time and leaves more candidates, whose distances take longer than
-  // the time it saves. With very many columns, its sums may exceed 30 bits.
+  // With few clusters, computing the distances of the remaining candidates takes longer than the 8-bit level saves.
+  // With very many columns, 8-bit sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
