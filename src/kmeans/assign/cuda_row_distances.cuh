@@ -20,8 +20,7 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int short_columns =
-    8;  // up to this length, rows are read directly: a warp uses all bytes of the cache lines that it reads
+inline constexpr int short_columns = 8;  // longest rows that are read directly
 inline constexpr int most_others = 64;
 
 /// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct it together,

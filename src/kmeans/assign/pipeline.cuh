@@ -178,8 +178,7 @@ class Search {
 
  private:
   static constexpr int groups = Shape::clusters / 32;  ///< number of groups of eight scores per point
-  /// Lists that are at least this long are pruned. The rest of a list usually has room for the clusters that a tile
-  /// adds.
+  /// Lists that are longer than this are pruned. The rest of a list usually has room for the clusters that a tile adds.
   static constexpr int long_list = Shape::room / 2;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
