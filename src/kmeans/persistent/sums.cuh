@@ -90,7 +90,7 @@ struct JobSums {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// Does the same as ExactSums::presence().
+  /// Returns the same result as ExactSums::presence().
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;

@@ -34,8 +34,8 @@ class GpuPoints;
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy must be null. If seeding makes a byte copy of
-  /// host points, *copy receives it.
+  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points; it stays
+  /// null if seeding makes no such copy.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 
@@ -88,8 +88,8 @@ class PointSource {
   /// `expected` the expected number of chosen rows. `groups` is true if weights_of_chosen() will be called.
   virtual std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
                                               const SeedingMemory<T>& memory) const = 0;
-  /// Returns a copy of the given rows with new weights, which are in host memory. All ranks get the whole sample. The
-  /// copy belongs to the same job.
+  /// Returns a copy of the given rows with new weights, which are in host memory. With several ranks, each rank
+  /// processes a share of these rows. The copy belongs to the same job.
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 

@@ -8,9 +8,9 @@
 //   |c|^2 / 2 - x.c, the point keeps its cluster if the score of every other cluster exceeds its own cluster's score
 //   s_own by more than the bound. So the kernel needs no minimum and no second best. It only counts the scores below
 //   s_own + bound; the count must be 1, for s_own itself. A fused multiply-add with saturation, clamp(huge (s_own +
-//   bound - s_c), 0, 1), yields the 0 or 1 to add. A cluster therefore costs d + 2 operations, all in the widest pipe.
-//   Scores are computed in float from coordinates shifted by the middle of each column and scaled by a power of two to
-//   at most 1.
+//   bound - s_c), 0, 1), yields the 0 or 1 to add. So a cluster costs d + 2 operations, all in the pipe with the
+//   highest throughput. Scores are computed in float from coordinates shifted by the middle of each column and scaled
+//   by a power of two to at most 1.
 // * Staging. Asynchronous copies bring the points to shared memory. Each warp fetches its next points while it works on
 //   the current ones. Every request covers whole lines for any number of columns, and no registers hold waiting points.
 // * Float copy. If GPU memory allows, rows of more than four doubles are stored a second time, shifted, scaled and
@@ -27,8 +27,8 @@
 // The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates costs 3 d u, the float
 // |c|^2 / 2 costs u d / 2, and the chain of d fused operations on partial sums of at most 1.5 d costs 1.5 d^2 u. The
 // errors of s_own, of the threshold and of the other score add up to less than (3 d^2 + 9 d) u. The code uses (6 d^2 +
-// 16 d) u. The slack covers the rounding of the canonical chains, about d^2 2^-51, and differences that the saturated
-// operation counts as less than one.
+// 16 d) u. The slack covers the rounding of the canonical chains, about d^2 2^-51, and differences so small that the
+// saturated operation yields less than one.
 //
 // Bytes per iteration: one read of the points (half the bytes with a float copy), and a label of one byte (two above
 // 254 clusters); only changed labels are written. Operations: n k (d + 2) in float.
@@ -73,7 +73,8 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// The position of a lane in the next points and labels of its warp, and the increments to the position after these.
+/// The addresses from which a lane copies its part of the warp's next points and labels, and the steps to the addresses
+/// after these.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;
@@ -181,7 +182,7 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }
 
-/// Returns clamp(huge (threshold - score), 0, 1), rounded once.
+/// Returns 1 if the score is below the threshold, otherwise 0: clamp(huge (threshold - score), 0, 1), rounded once.
 __device__ inline float counts_below(float score, float threshold_times_huge) {
   float result = 0;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
@@ -281,8 +282,8 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   return tally;
 }
 
-/// Picks a kernel. With many points, a thread processes several points with each read of a centroid. Few points are
-/// distributed over more threads.
+/// Picks a kernel. If there are many points, a thread compares several points with each centroid that it reads. If
+/// there are few points, they are distributed over more threads.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by the size of shared memory
