@@ -9,8 +9,8 @@
 //   the box, so a lower bound takes 3 d + 1 operations. The points and labels of such a tile are not even read. With
 //   few columns and many points most tiles are closed; only those on a boundary between clusters remain open.
 // * Open tiles. A warp processes each open tile. The box rules out most clusters. The points are compared with the few
-//   remaining clusters in float. If the best scores differ by less than the bound, the canonical chain in double
-//   decides.
+//   remaining clusters in float. If the scores of several clusters are within the bound of the best score, the
+//   canonical chain in double decides.
 // * Tile sums. The contribution of a whole tile to a sum is stored with the tile. A tile that changes cluster as a
 //   whole, like every tile in the first iteration, therefore costs as much as a single point.
 //
@@ -284,7 +284,7 @@ struct TileWalk {
     int now[PerThread];
     search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
-    // Past the end of the points, the last tile repeats the last point, so all labels can be compared.
+    // Past the end of the points, the last tile repeats the last point, whose label does not change `alike`.
     bool alike = true;
     const int common = __shfl_sync(everyone, now[0], 0);
 #pragma unroll

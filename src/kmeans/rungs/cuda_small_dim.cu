@@ -182,7 +182,8 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }
 
-/// Returns 1 if the score is below the threshold, otherwise 0: clamp(huge (threshold - score), 0, 1), rounded once.
+/// Returns clamp(huge (threshold - score), 0, 1), rounded once. The result is 1 if the score is below the threshold, 0
+/// if it is above, and a fraction only if the two are almost equal.
 __device__ inline float counts_below(float score, float threshold_times_huge) {
   float result = 0;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
