@@ -1,5 +1,4 @@
-// Distances by the canonical chain for points on a GPU: of each point to its own centroid, and of all points to all
-// centroids.
+// Canonical distances of points on a GPU: from each point to its own centroid, and from all points to all centroids.
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"

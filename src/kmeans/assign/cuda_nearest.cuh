@@ -17,7 +17,7 @@ __device__ const T* copy_to_shared(const T* from, int count) {
   T* shared = reinterpret_cast<T*>(memory);
   for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x))
     shared[index] = from[index];
-  __syncthreads();  // all elements are written before any thread reads
+  __syncthreads();  // all elements are written before any thread reads them
   return shared;
 }
 

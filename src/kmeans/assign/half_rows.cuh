@@ -99,7 +99,7 @@ inline __device__ void raise(float* largest, float value) {
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 
-// Converts the centroids, negated.
+// Converts the centroids and negates them.
 // Launch: one warp per centroid, including the padding of the last tile.
 template <class T>
 __global__ void convert_centroids(const T* centroids, int k, int padded, Conversion by, __half* halves,

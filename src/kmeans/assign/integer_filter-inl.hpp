@@ -34,8 +34,8 @@ constexpr std::int64_t vector_lanes = 16;  // arrays are padded to whole vectors
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 
 // Instructions that multiply small integers and accumulate in 32 bits: AVX512-VNNI, or AVX-VNNI for AVX2 vectors.
-// Highway 1.0.3 does not offer them, and its AVX3_DL target does not distinguish the two, so inline assembly is used.
-// Whether the CPU has the instructions is checked at run time, when the filter is constructed.
+// Highway 1.0.3 does not offer them, and its AVX3_DL target does not distinguish the two extensions, so inline assembly
+// is used. The filter's constructor checks at run time whether the CPU has the instructions.
 #undef GRADUS_DOT_INSTRUCTIONS
 #if GRADUS_INTEGER_PANELS && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
 #define GRADUS_DOT_INSTRUCTIONS 1
@@ -392,8 +392,8 @@ constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);
 }
 
-// Returns the canonical label among `count` candidates. Distances in T exclude most candidates. If several are left,
-// the canonical chain decides, and `rechecked` is set.
+// Returns the canonical label among `count` candidates. Distances in T exclude most candidates. If several candidates
+// are left, the canonical chain decides, and `rechecked` becomes true.
 template <class T>
 std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::int64_t count, FilterScratch& scratch,
                                bool& rechecked) {

@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail::tensor {
 
 inline constexpr unsigned int everyone = 0xffffffffu;
 inline constexpr int candidate_room =
-    tensor_candidates;  // clusters recorded per doubtful point, one for each lane that compares
+    tensor_candidates;  // maximum number of recorded clusters per doubtful point: one for each lane that compares
 inline constexpr int row_bytes = 2 * tensor_chunk;
 inline constexpr int cluster_tile_bytes = tensor_clusters * row_bytes;
 

@@ -9,10 +9,10 @@
 // points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only two
 // warpgroups multiply. This reduces the bytes read per score to five sixths.
 //
-// A thread only finds the minimum of its scores, with one addition and one comparison per score. It first finds the
-// minimum over the eight scores of a group, then over the groups of the same point. If this minimum exceeds the point's
-// best score so far by more than the error bounds, no cluster is recorded. Otherwise the thread scans the groups. The
-// four lanes of a quad share the clusters of a point and agree on its best score.
+// For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
+// first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
+// exceeds the point's best score so far by more than the error bounds, no cluster is recorded. Otherwise the thread
+// scans the groups. The four lanes of a quad share the clusters of a point and agree on its best score.
 //
 // Points are ordered by earlier labels, so that neighbours usually have the same label (see TensorEngine). Each tile of
 // points starts with the tile of clusters that contains this label. So the best score is nearly minimal from the start,
@@ -65,7 +65,7 @@ struct Pipeline {
     int counts[Pipeline::points];
     std::int32_t beginnings[point_slots];
   };
-  /// 1024 more bytes, to align the memory to 1024 bytes.
+  /// Includes 1024 more bytes, so that the memory can be aligned to 1024 bytes.
   static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;
 };
 

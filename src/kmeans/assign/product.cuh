@@ -101,7 +101,7 @@ class Product {
       // Eight threads copy the 128 bytes of a row. In each turn, a thread copies the same unit of another row.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
-      // A multiple of 8, so that the permutation is the same in each turn.
+      // Number of rows per turn. It is a multiple of 8, so that the permutation is the same in each turn.
       constexpr int turn_rows = Shape::threads / 8;
       if (unit < units) {
         const __half* centroid = job_.centroids +

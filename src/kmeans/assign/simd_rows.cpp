@@ -25,7 +25,7 @@ struct MovedRows {
   const double* to_high;       // per column
   double to_low;
   std::int64_t* limbs;   // clusters x 2 limb_columns(d)
-  std::int64_t* counts;  // clusters
+  std::int64_t* counts;  // one per cluster
 };
 
 template <class T>

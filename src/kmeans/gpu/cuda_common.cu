@@ -38,7 +38,7 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   __shared__ double parts[inertia_threads];
   parts[threadIdx.x] = sum;
   for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
-    __syncthreads();  // the previous step's parts are stored
+    __syncthreads();  // all parts of the previous step are stored
     if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
   }
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];

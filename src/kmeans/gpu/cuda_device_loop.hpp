@@ -1,6 +1,5 @@
-// Parts that the variants with whole iterations on the GPU share: the loop state in GPU memory, and the engine. The
-// variants differ only in whether the CPU launches single kernels or graphs of kernels. The kernels are in
-// cuda_all_gpu.cu.
+// Code of the variants that run whole iterations on the GPU: the loop state in GPU memory, and the engine. The variants
+// differ only in whether the CPU launches single kernels or graphs of kernels. The kernels are in cuda_all_gpu.cu.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Support checks and memory estimates for the rows of GPU variants.
+// Support checks and memory estimates for the table rows of the GPU variants.
 #pragma once
 
 #include <limits>

@@ -1,8 +1,8 @@
 // Host code of the exact variants for few columns that run the whole fit in one kernel. Allocates GPU memory, chooses
 // blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
 //
-// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that follow it are in results.cuh, and the
-// shared data are in job.cuh.
+// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that run after it are in results.cuh, and the
+// data that all kernels share are in job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -58,7 +58,7 @@ class PersistentEngine final : public RankPasses<T> {
     device_sums_.clear(job.stream());
   }
 
-  /// Returns the kernel arguments, so that a variant can add its own.
+  /// Returns the kernel arguments, so that a variant can add further arguments.
   SmallDimJob<T>& device() { return device_; }
 
   /// Chooses the number of threads and blocks and the size of the shared memory. If a block does not fit on a

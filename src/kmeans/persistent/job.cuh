@@ -30,7 +30,7 @@ struct TileState {
   unsigned short label;  ///< the label of all points, or mixed_tile or new_tile
   unsigned short hint;   ///< the cluster of a point in the middle of the tile
 };
-constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
+constexpr unsigned short mixed_tile = 0xffff;  ///< the points have different labels
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
 /// Tiles of `points` points each. The points are ordered such that neighbours in memory are neighbours in space. The

@@ -129,7 +129,7 @@ class FitBlock {
     return changed;
   }
 
-  /// Returns true if the driver must do the update, because a cluster is or may be empty.
+  /// Returns true if the driver must do the update: if the job is a single pass, or if a cluster is or may be empty.
   __device__ __forceinline__ bool needs_driver() const {
     bool found = job_.iterations == 0;
     for (int cluster = thread(); cluster < job_.k; cluster += threads()) {

@@ -80,7 +80,8 @@ class PointSource {
 
   /// Computes out[p] = D(point p, centroid labels[p]). All arguments are in host memory.
   virtual void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const = 0;
-  /// Computes kmeans_transform() for `centroids` in host memory. `progress` receives the number of finished points.
+  /// Computes the distances of kmeans_transform() to `centroids`, which are in host memory. `progress` receives the
+  /// number of finished points.
   virtual void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                          const Done& progress) const = 0;
 

@@ -7,12 +7,12 @@
 // * Closed tiles. If all points of a tile have the same label and every other centroid is farther from every position
 //   in the box, the tile keeps its label. The difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner of
 //   the box, so a lower bound takes 3 d + 1 operations. The points and labels of such a tile are not even read. With
-//   few columns and many points most tiles are closed; only those on a boundary between clusters remain open.
+//   few columns and many points, most tiles are closed. Only tiles on a boundary between clusters remain open.
 // * Open tiles. A warp processes each open tile. The box rules out most clusters. The points are compared with the few
 //   remaining clusters in float. If the scores of several clusters are within the bound of the best score, the
 //   canonical chain in double decides.
-// * Tile sums. The contribution of a whole tile to a sum is stored with the tile. A tile that changes cluster as a
-//   whole, like every tile in the first iteration, therefore costs as much as a single point.
+// * Tile sums. The contribution of a whole tile to a sum is stored with the tile. Therefore a tile that changes cluster
+//   as a whole, like every tile in the first iteration, costs as much as a single point.
 //
 // The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates and |c|^2 / 2 to float
 // gives the two scores errors of at most 7 d u in all (cuda_small_dim.cu). The difference over a box is a chain of 2 d
@@ -65,7 +65,7 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
   return box;
 }
 
-/// An open tile, and the clusters that may be nearest to one of its points, in ascending order.
+/// An open tile, and the clusters that may be nearest to some point of the tile, in ascending order.
 struct alignas(16) OpenTile {
   static constexpr int room = 4;
   std::uint64_t candidates;  ///< clusters, 16 bits each
@@ -166,8 +166,8 @@ __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Colum
   return nearest;
 }
 
-/// Subtracts all points of a tile from the sums of cluster `before`, if valid, and adds them to the sums of cluster
-/// `now`. All lanes must call it.
+/// Adds all points of a tile to the sums of cluster `now`. If the points were in a cluster `before`, also subtracts
+/// them from the sums of that cluster. All lanes must call it.
 template <class T>
 __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved, unsigned int tile,
                                   unsigned int points, int before, int now) {
@@ -210,7 +210,7 @@ struct TileWalk {
   static constexpr int registers = Columns <= 2 ? 64 : 80;
   static constexpr int move_room = tile_points + 32;
 
-  /// Returns the bytes of one queue entry per thread and of the lists of each warp.
+  /// Returns the bytes of the work memory: one queue entry per thread, and the lists of each warp.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
     return (warps * (32 * static_cast<int>(sizeof(OpenTile)) + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) +
             7) &

@@ -30,7 +30,7 @@
 // points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
 // stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
 // 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight rows are
-// read at once, the units are in different banks.
+// read at once, their units are in different banks.
 //
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
@@ -160,7 +160,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
-    float reaches[2];  // the greatest score of a candidate, for points lane / 4 and 8 + lane / 4 of the warp
+    float reaches[2];  // upper bound of a candidate's score, for points lane / 4 and 8 + lane / 4 of the warp
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;

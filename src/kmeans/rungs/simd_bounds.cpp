@@ -3,7 +3,7 @@
 // The idea. Each point keeps an upper bound of the distance to its centroid and, for each group of clusters, a lower
 // bound of the distance to every other centroid of the group. When the centroids move, the upper bound grows by the
 // movement of the point's centroid, and a lower bound shrinks by the largest movement in its group. While the upper
-// bound is below a lower bound, no centroid of that group can be nearest:
+// bound is below the lower bound of a group, no centroid of that group can be nearest. So a pass has three steps:
 //
 // 1. If the upper bound is below all lower bounds, the label stays and the point itself is not even read.
 // 2. Otherwise the canonical distance to the point's centroid is computed again, which tightens the upper bound.
@@ -512,8 +512,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. With a single group, this costs little more than the distance to the
-// point's centroid and also yields new bounds.
+// Searches all clusters for the undecided points. If there is a single group, this costs little more than the distance
+// to the point's centroid, and it also yields new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

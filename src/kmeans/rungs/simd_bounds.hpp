@@ -33,7 +33,7 @@ struct BoundsScratch : FilterScratch {
   BoundsScratch(const Shape& shape, bool has_copy);
 
   std::vector<std::int32_t> active;  ///< indices in the block of the points that the bounds leave undecided
-  std::vector<double> distances;     ///< canonical squared distances of these points to their centroids
+  std::vector<double> distances;     ///< canonical squared distances of the active points to their centroids
   std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block for which the group is searched
   ByteScratch bytes;                 ///< scratch memory of searches of the copy
   std::vector<float> row;            ///< buffer for a row while it is converted to bytes

@@ -12,8 +12,8 @@
 //   inside the cell of its index. The classification covers the rounding of the canonical distance, and never settles
 //   equal distances.
 // * Doubt. Points in cells with candidates are queued. The canonical chain in double compares only these candidates,
-//   and the lowest cluster wins ties. simd_small_dim treats its doubtful points in the same way but finds them by a
-//   float filter, which the grid replaces.
+//   and the lowest cluster wins ties. simd_small_dim treats its doubtful points in the same way. It finds them by a
+//   float filter; here the grid finds them.
 // * Grid size. Cells are as close to cubes as possible. Their number grows with the number of points, up to the number
 //   that fits in the L2 cache. A sample of the points detects outliers, which fall into the outermost cells. These
 //   cells extend outwards without limit. In three dimensions points often occupy only a part of space, like the colours

@@ -4,8 +4,8 @@
 // a filtered predicate, as in computational geometry.
 //
 // * Blocks. A block has 1024 points and a bounding box, computed once. A centroid is ruled out if its distance to the
-//   nearest point of the box exceeds the distance of another centroid to the farthest corner. In shuffled data this
-//   removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
+//   nearest point of the box exceeds the distance from another centroid to the farthest corner of the box. In shuffled
+//   data this removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
 // * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
 //   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
 //   score positive, so that scores compare like the integers with the same bits. The low 4 bits then hold the
@@ -69,7 +69,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Kernels exist for D columns. If there are more than 8 columns, D is rounded up and the extra columns are zero.
+// Each kernel is compiled for a number D of columns. Above 8 columns, only some values of D exist: the number of
+// columns is rounded up to one of them, and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>
