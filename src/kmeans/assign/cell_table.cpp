@@ -3,16 +3,19 @@
 // Otherwise the box is halved along its longest edge, down to single cells. Only boxes across a border between clusters
 // are halved, so the work grows with the length (or area) of the borders, not with the product of clusters and cells.
 //
-// Selection of candidates. Let m be the middle of a box, r_j half the length of its edge j, and a the candidate nearest
-// to m. For every x in the box
+// Selection of candidates. Let m be the middle of a box, r_j half the length of its edge j, D the squared distance, and
+// a the candidate nearest to m. For every candidate b and every x in the box
 //
 //   D(x, b) - D(x, a) = D(m, b) - D(m, a) - 2 sum (x_j - m_j) (b_j - a_j) >= D(m, b) - D(m, a) - 2 sum r_j |b_j - a_j|.
 //
-// If this bound exceeds all rounding, b is ruled out. Rounding, with u = 2^-53 and d <= 3: the error of the canonical
-// chain is at most (d + 2) u D(x, .), where D(x, .) <= 2 (D(m, .) + R) and R = sum r_j^2. The values of D(m, .)
-// computed here have the same relative error. The sum has a relative error of (d + 2) u and is at most R + 2 D(m, a) +
-// 2 D(m, b). The total is below 2^-47 (D(m, a) + D(m, b) + R) and, for underflow, far below 1e-290. Equal distances are
-// never settled.
+// If this lower bound exceeds all rounding errors, b is ruled out. If two candidates are equally near to some point of
+// the box, both are kept.
+//
+// Rounding errors. Let u = 2^-53, d <= 3 and R = sum r_j^2. The canonical chain computes D(x, .) with an error of at
+// most (d + 2) u D(x, .), and D(x, .) <= 2 (D(m, .) + R). The values of D(m, .) computed here have the same relative
+// error. The computed term 2 sum r_j |b_j - a_j| has a relative error of (d + 2) u, and the term is at most R + 2 D(m,
+// a) + 2 D(m, b). All these errors add up to less than 2^-47 (D(m, a) + D(m, b) + R). Underflow adds far less than
+// 1e-290.
 #include "kmeans/assign/cell_table.hpp"
 
 #include <algorithm>
@@ -29,9 +32,10 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-// Capacity of the lists. When they are full, boxes use the list of a larger box.
+// Number of list elements per cell for which memory is reserved. When the lists are full, a box uses the list of a
+// larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // candidates examined; afterwards lists are not shortened further
+constexpr std::int64_t work_per_cell = 48;  // limit of the work per tile
 
 }  // namespace
 
@@ -65,7 +69,8 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
 }
 
 void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
-  // For each bit of a cell's index on an axis, find the matching bit of the cell's position in the last level.
+  // The last level of the tree orders the cells differently from their indices. For each axis, find the part that a
+  // cell's index on this axis contributes to the cell's position in the last level.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
   Node box{};
@@ -131,7 +136,7 @@ bool CellTable::split(const Node& node, Node& lower, Node& upper) const {
   return true;
 }
 
-// Fills one tile of the table.
+// Fills the tiles of the table, one per call. Each thread has its own builder.
 template <int D>
 class CellTable::TileBuilder {
  public:
@@ -155,7 +160,7 @@ class CellTable::TileBuilder {
   }
 
  private:
-  /// Candidates, and the table entry of their list, or -1 if the list is not stored yet.
+  /// The candidates of a box. `entry` is the table entry of their list, or -1 if the list is not stored yet.
   struct List {
     std::span<const std::int32_t> clusters;
     List* wider;  ///< the list of a larger box, or null
@@ -180,8 +185,8 @@ class CellTable::TileBuilder {
     visit(upper, 2 * box + 1, list, free);
   }
 
-  // Stores the candidates that may be nearest to a point in the box at `kept`, in ascending order. Returns their
-  // number.
+  // Selects the candidates that may be nearest to some point in the box. Writes the selected candidates to `kept` in
+  // ascending order and returns their number.
   std::int64_t keep(const Node& node, std::span<const std::int32_t> known, std::int32_t* kept) {
     double middle[D];
     double half[D];
@@ -253,7 +258,7 @@ class CellTable::TileBuilder {
     const bool known =
         recent >= 0 && lists[recent] == count && std::equal(clusters.begin(), clusters.end(), lists + recent + 1);
     if (!known) {
-      // Space for the tile's widest list stays reserved, so this list can always serve as a fallback.
+      // Space for a list of all clusters stays reserved, so that there is always a list to fall back on.
       const std::int64_t end = next_ + count + 1 + table_.clusters_ + 1;
       if (list.wider != nullptr && end > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
       lists[next_] = static_cast<std::int32_t>(count);

@@ -1,4 +1,5 @@
-// Labels the points that the filter left open. The canonical chain compares their candidates, or all clusters.
+// Labels the points that the filter left undecided. The canonical chain compares each point with its candidates or, if
+// there are too many, with all clusters.
 #pragma once
 
 #include <cmath>
@@ -43,7 +44,7 @@ struct Nearest {
   double distance = INFINITY;
   std::int32_t cluster = 0x7fffffff;
 
-  /// Replaces this result if the other one is nearer, or equally near with a lower cluster.
+  /// Replaces this cluster by the other cluster if the other cluster is nearer, or equally near and has a lower number.
   __device__ void meet(double other_distance, std::int32_t other_cluster) {
     if (other_distance < distance || (other_distance == distance && other_cluster < cluster)) {
       distance = other_distance;
@@ -89,7 +90,8 @@ __global__ void compare_candidates(const __grid_constant__ FilterJob job, const 
   }
 }
 
-// Compares points that have too many candidates with all clusters. Launch: blocks of 256 threads, a grid-stride loop.
+// If a point has too many candidates, compares the point with all clusters. Launch: blocks of 256 threads, a
+// grid-stride loop.
 template <class T>
 __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   __shared__ Nearest near[8];

@@ -1,5 +1,4 @@
-// Distances by the canonical chain for points on a GPU: of each point to its own centroid, and of all points to all
-// centroids.
+// Canonical distances of points on a GPU: from each point to its own centroid, and from all points to all centroids.
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"
@@ -97,7 +96,7 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
   const std::int64_t k = centroids.rows();
   const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *job_);
   const bool stays = !distances.place().is_host();
-  // For host memory, each part of the distances has at most 256 MiB.
+  // If the result is in host memory, each part of the distances has at most 256 MiB.
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
   // Each part takes some milliseconds to compute (tenths of a second on a GPU with slow double precision).
   constexpr double most_operations = 0x1p36;

@@ -17,7 +17,7 @@ __device__ const T* copy_to_shared(const T* from, int count) {
   T* shared = reinterpret_cast<T*>(memory);
   for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x))
     shared[index] = from[index];
-  __syncthreads();  // all elements are written before any thread reads
+  __syncthreads();  // all elements are written before any thread reads them
   return shared;
 }
 
@@ -27,9 +27,9 @@ struct NearestInShared {
   T distance = 0;  ///< squared distance
 };
 
-/// Returns the nearest of k centroids (stored by rows) to the point number `point` of points stored by columns. The
-/// loop over coordinates is unrolled by eight, so eight loads are in flight at once, and the loop overhead occurs once
-/// per eight coordinates.
+/// Returns the centroid that is nearest to point number `point`. The k centroids are stored by rows, the points by
+/// columns. The loop over coordinates is unrolled by eight, so eight loads are in flight at once, and the loop has
+/// overhead only once per eight coordinates.
 template <class T>
 __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, std::int64_t point, int d,
                                                const T* centroids, int k) {

@@ -1,8 +1,9 @@
-// Block-level distances of 256 rows of points to other rows, and sums over a block. Shared by the statistics of points
-// and the choice of initial centroids on a GPU.
+// Device functions for a thread block: distances of 256 rows of points to other rows, and sums over the block. The
+// statistics of points and the choice of initial centroids on a GPU share them.
 //
 // A thread block processes the row blocks of RowSums (row_sums.hpp). Each thread loops over one row, so each distance
-// has the canonical order. Short rows are read directly, long rows through a tile of columns in shared memory.
+// is added up in the canonical order. Short rows are read directly, long rows through a tile of columns in shared
+// memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +20,7 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int short_columns = 8;  // a warp reads rows of at most this length in whole lines
+inline constexpr int short_columns = 8;  // longest rows that are read directly
 inline constexpr int most_others = 64;
 
 /// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct it together,
@@ -27,8 +28,8 @@ inline constexpr int most_others = 64;
 template <class T, int Group>
 class OtherRows {
  public:
-  /// Uses the rows of `others` with the numbers which[0] to which[count - 1], at most most_others. If `which` is null,
-  /// uses the first `count` rows.
+  /// Uses the rows which[0] to which[count - 1] of `others` or, if `which` is null, the first `count` rows. `count`
+  /// must be at most most_others.
   __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
       : others_(others), which_(which), count_(count) {
     if (!are_short()) return;

@@ -1,10 +1,11 @@
 // A group of points is transposed, as doubles, into a tile in which equal coordinates of neighbouring points are
-// adjacent. Each vector lane computes the canonical chain of one point, so the results have the same bits as the plain
-// loop's. A tile is used for up to 16 centroids. Without fused multiply-add instructions, the plain loop runs; its
-// std::fma rounds once on every machine.
+// adjacent. Each vector lane computes the canonical chain of one point, so the results have the same bits as the
+// results of the plain loop. Each tile serves up to 16 centroids. On a CPU without fused multiply-add instructions, the
+// plain loop runs instead. Its std::fma rounds once on every machine.
 //
 // Per point, centroid and coordinate, a lane does one subtraction and one fused multiply-add. The transposition takes
-// about half a cycle per point and coordinate, so one or two centroids take almost as long as four.
+// about half a cycle per point and coordinate, so the distances to one or two centroids take almost as long as the
+// distances to four.
 #include "kmeans/assign/distance.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ using Lanes = hn::ScalableTag<double>;
 constexpr std::int64_t lanes = hn::MaxLanes(Lanes());
 constexpr std::int64_t group = 4 * lanes;  // number of points in a tile
 constexpr std::int64_t tile_dims = 64;     // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
-// Number of coordinates of the centroids that are converted to double at a time.
+// Number of coordinates of each centroid that are converted to double at a time.
 constexpr std::int64_t panel_dims = 1024;
 constexpr std::int64_t panel_values = 8192;  // 64 KiB of converted coordinates, in the L2 cache
 constexpr std::int64_t most_centroids = 16;
@@ -42,8 +43,8 @@ HWY_INLINE hn::Vec<D> load_doubles(D d, const T* from) {
   else return hn::LoadU(d, from);
 }
 
-// Fills tile[dim][point] with points, or with their differences from `centroids`. The number of addresses in `points`
-// must be a multiple of `lanes`.
+// Fills tile[dim][point] with the coordinates of points. If `centroids` is not null, subtracts the coordinates of
+// centroids[point]. The number of addresses in `points` must be a multiple of `lanes`.
 template <class T>
 HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std::int64_t count, std::int64_t first_dim,
                           std::int64_t dims, double* HWY_RESTRICT tile) {
@@ -85,7 +86,8 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// The state of the chains of a group: sums[c * stride + point], all zero if `fresh`.
+// The sums of a group's chains. at[c * stride + point] is the sum of centroid c and a point. If `fresh`, all chains
+// start at zero and the stored sums are ignored.
 struct Sums {
   double* at;
   std::int64_t stride;
@@ -118,9 +120,9 @@ HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const 
     for (int v = 0; v < vectors; ++v) hn::StoreU(sum[c][v], d, at + c * sums.stride + v * lanes);
 }
 
-// Extends the chains of the first `count` points of a group. Four centroids with two vectors of points, or two
-// centroids with four vectors, make eight chains. These hide the latency of the fused multiply-add and leave registers
-// for the points.
+// Extends the chains of the first `count` points of a group. Runs eight chains at a time: four centroids with two
+// vectors of points, or two centroids with four vectors. Eight chains hide the latency of the fused multiply-add and
+// leave registers for the points.
 HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims, const double* centroids,
                        std::int64_t centroid_stride, std::int64_t clusters, const Sums& sums) {
   std::int64_t c = 0;
@@ -173,8 +175,8 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
       for (std::int64_t first = 0; first < count; first += group) {
         const std::int64_t present = count - first < group ? count - first : group;
         gather_group(points + first, present, group_points);
-        // A full group accumulates in the result itself. A short group uses a buffer, because it must not write past
-        // the end.
+        // The sums of a full group accumulate in the result itself. The sums of a short group accumulate in a buffer,
+        // because whole vectors would be stored past the end of the result.
         double* const result = out + cluster * count + first;
         Sums sums{result, count, panel_first == 0};
         if (present < group) {
@@ -188,7 +190,7 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
         for (std::int64_t dim = panel_first; dim < panel_end; dim += tile_dims) {
           const std::int64_t dims = panel_end - dim < tile_dims ? panel_end - dim : tile_dims;
           fill_tile<T>(group_points, nullptr, present <= 2 * lanes ? 2 * lanes : group, dim, dims, tile);
-          // Prefetch the next tile of long rows, or the next groups of short rows.
+          // Prefetch the next tile of these rows. After the last tile, prefetch the first tile of the next group.
           if (dim + dims < panel_end)
             prefetch(points, first, count, dim + dims, panel_end < dim + 2 * dims ? panel_end : dim + 2 * dims);
           else prefetch(points, first + group, count, panel_first, panel_first + (dims < tile_dims ? dims : tile_dims));
@@ -306,7 +308,8 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  // Parallel loops pass few points at a time and must not allocate, because exceptions cannot leave them.
+  // Callers in parallel loops pass few points at a time. With few points this function allocates no memory, because an
+  // exception must not leave a parallel loop.
   const T* few[addresses];
   std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);
   const T** const rows = many.empty() ? few : many.data();

@@ -51,7 +51,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
     for (int index = 0; index < quad; ++index) {
       const int dim = first + index;
       const double value = dim < by.d ? sign * (static_cast<double>(own[index]) - by.middle[dim]) * by.scale : 0.0;
-      // Rounding through float is faster. The rounding error is measured in any case.
+      // Rounding first to float and then to FP16 is faster than rounding directly. The error of both roundings is
+      // measured below.
       rounded.values[index] = __float2half_rn(static_cast<float>(value));
       const double rest = value - static_cast<double>(__half2float(rounded.values[index]));
       squares += value * value;
@@ -67,8 +68,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
 }
 
-// Converts the points. slots[row] is the point in that row; if `slots` is null, it is the point with the same number.
-// Launch: `lanes` lanes per row, grid-stride loop.
+// Converts the points. Row i receives the point slots[i], or point i if `slots` is null. Launch: `lanes` lanes per row,
+// grid-stride loop.
 template <int lanes, class T>
 __global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
                                __half* halves, TensorLengths* lengths) {
@@ -86,7 +87,7 @@ __global__ void convert_points(const T* points, std::int64_t n, const std::int32
   }
 }
 
-// Initialises each slot with its own point. Launch: a grid-stride loop.
+// Sets slots[i] = i. Launch: a grid-stride loop.
 static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < n; slot += stride)
@@ -98,7 +99,7 @@ inline __device__ void raise(float* largest, float value) {
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 
-// Converts the centroids, negated.
+// Converts the centroids and negates them.
 // Launch: one warp per centroid, including the padding of the last tile.
 template <class T>
 __global__ void convert_centroids(const T* centroids, int k, int padded, Conversion by, __half* halves,

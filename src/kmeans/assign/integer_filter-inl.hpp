@@ -1,5 +1,5 @@
-// The integer filter explained in simd_large_dim.cpp, for code that is compiled once per instruction set. Therefore the
-// guard uses Highway's toggle instead of an ordinary include guard.
+// The parts of the integer filter that are compiled once per instruction set. simd_large_dim.cpp explains the filter.
+// Highway includes this file once per instruction set, so a toggle replaces the ordinary include guard.
 
 #if defined(GRADUS_KMEANS_INTEGER_FILTER_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_KMEANS_INTEGER_FILTER_TOGGLE
@@ -34,8 +34,8 @@ constexpr std::int64_t vector_lanes = 16;  // arrays are padded to whole vectors
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 
 // Instructions that multiply small integers and accumulate in 32 bits: AVX512-VNNI, or AVX-VNNI for AVX2 vectors.
-// Highway 1.0.3 does not offer them, and its AVX3_DL target does not distinguish the two, so inline assembly is used.
-// Whether the CPU has the instructions is checked at run time, when the filter is constructed.
+// Highway 1.0.3 does not offer them, and its AVX3_DL target does not distinguish the two extensions, so inline assembly
+// is used. The filter's constructor checks at run time whether the CPU has the instructions.
 #undef GRADUS_DOT_INSTRUCTIONS
 #if GRADUS_INTEGER_PANELS && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
 #define GRADUS_DOT_INSTRUCTIONS 1
@@ -75,37 +75,39 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
          ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
 }
 
-// Returns the relative error of a squared norm that is computed as a float sum of squares of the rounded values in the
-// float tile.
+// Returns a bound of the relative error of a point's squared norm. The norm is computed in float, from the coordinates
+// that the tile holds rounded to float.
 inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
 
 // Returns a bound of the canonical chain's rounding, which callers add to the error of each score.
 //
-// Two scores that differ by more than twice their error order the exact distances. But the label is the least
-// *canonical* distance, and the chain's rounding may reverse the order. This rounding dominates if a point is far away
-// from centroids that are close together, because |y|^2 drops out of the score but not out of the chain.
+// If two scores differ by more than twice their error, the exact distances have the same order as the scores. But the
+// label is the cluster with the least *canonical* distance, and the chain's rounding may reverse the order. This
+// rounding dominates if a point is far away from centroids that are close together: the large term |y|^2 is part of the
+// chain but not of the score.
 //
-// Let u = 2^-53, D = |x - c|^2, and C be the result of the chain. Each difference is rounded once and counts twice, and
-// its square passes through at most d fused additions of non-negative terms. So |C - D| <= g D with g = (d + 2) u plus
-// terms of order u^2. The code uses 16 instead of 2, which also covers the rounding of the lengths and operations
-// below. (Underflow in the chain, d 2^-1074, is far below one step of a score: a step is at least 2^-120 of a scaled
-// square, whose scale is at most 2^400.)
+// Let x be a point and c a centroid, and let y and b be x and c relative to the middle. Let u = 2^-53, let D = |x -
+// c|^2, and let C be the result of the chain. Each difference is rounded once, which counts twice in its square. The
+// square passes through at most d fused additions of non-negative terms. So |C - D| <= g D with g = (d + 2) u plus
+// terms of order u^2. The code uses d + 16 instead of d + 2, which also covers the rounding of the lengths and of the
+// operations below. (Underflow in the chain, d 2^-1074, is far below one step of a score: a step is at least 2^-120 of
+// a scaled square, whose scale is at most 2^400.)
 //
-// All distances of a point are at most r^2, where r = |y| + max |b|. Let a be the cluster with the least true score (D
-// - |y|^2) / 2, and c a cluster whose true score exceeds a's by more than g r^2. Then
+// All squared distances of a point are at most r^2, where r = |y| + max |b|. Let a be the cluster with the least true
+// score (D - |y|^2) / 2, and let c be a cluster whose true score exceeds the score of a by more than g r^2. Then
 //   C_c - C_a >= D_c - D_a - g (D_c + D_a) > 2 g r^2 - 2 g r^2 = 0,
-// so c is not canonically nearest, not even in a tie. Hence g r^2 / 2 is added to the error of each score. Scores that
-// differ by more than twice the enlarged error then have true scores that differ by more than g r^2.
+// so c is not canonically nearest, not even in a tie. Hence g r^2 / 2 is added to the error of each score. If two
+// computed scores differ by more than twice the enlarged error, the true scores differ by more than g r^2.
 //
-// If the centroids are spread as widely as the points, the addition is about a millionth of a step and has no effect.
+// If the centroids are spread as widely as the points, the added term is about a millionth of a step and has no effect.
 template <class T>
 double chain_error(const FilterView<T>& filter, double length, double unit) {
   const double reach = length + __builtin_sqrt(2 * filter.largest_half_square);
   return 0.5 * (static_cast<double>(filter.dimensions + 16) * 0x1p-53) * reach * reach * unit;
 }
 
-// Loads rows in float, relative to the middle and scaled, and computes their squared norms. Returns the greatest
-// squared norm.
+// Loads rows into the tile in float, scaled and relative to the middle. Computes their squared norms and returns the
+// greatest squared norm.
 template <class T>
 double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
                  double* squared_norms) {
@@ -319,15 +321,16 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   const std::int64_t stride = padded_dimensions(d);
   const double largest = __builtin_sqrt(load_tile(filter, rows, count, scratch.tile.data(), points.squared_norms) *
                                         (1 + square_rounding(d)));
-  // The limits apply to the norms of the points and to half the squared norms of the centroids, in steps of the
-  // product.
+  // The number of steps has two limits: a point's norm is at most norm_limit steps, and half a centroid's squared norm
+  // is at most 2^29 steps of a score.
   double steps = norm_limit / (largest > 0 ? largest : 1.0);
   const double most = 0x1p29 / (filter.steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
   if (steps > most) steps = most;
   if (steps > 0x1p60) steps = 0x1p60;
   points.steps = static_cast<double>(static_cast<float>(steps));
   points.unit = points.steps * filter.steps;
-  // By Cauchy-Schwarz. The rounding error of a point is half a step per dimension, plus the rounding of the tile.
+  // The error bound of a score follows by Cauchy-Schwarz. The rounding error of a point is half a step per dimension,
+  // and the factor 0.51 also covers the rounding of the tile.
   const double point_error = 0.51 * __builtin_sqrt(static_cast<double>(d));
   points.error = (largest * points.steps + point_error) * filter.largest_error +
                  point_error * (filter.largest_norm + filter.largest_error) + 4;
@@ -338,7 +341,7 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
-// Returns a lower bound of the scaled distance from a score. The last factor also covers the rounding of the canonical
+// Converts a score to a lower bound of the scaled distance. The last factor also covers the rounding of the canonical
 // chain.
 template <class T>
 float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
@@ -383,14 +386,14 @@ double near_distance(const T* point, const T* centroid, std::int64_t dimensions)
 }
 
 // Returns a bound of the sum of two relative errors: of near_distance() and of the canonical chain. Each of the two
-// makes dimensions + 8 roundings of positive terms.
+// computations makes at most dimensions + 8 roundings, and all its terms are positive.
 template <class T>
 constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);
 }
 
-// Returns the canonical label among `count` candidates. Distances in T exclude most candidates. If several are left,
-// the canonical chain decides, and `rechecked` is set.
+// Returns the canonical label among `count` candidates. Distances in T exclude most candidates. If several candidates
+// are left, the canonical chain decides, and `rechecked` becomes true.
 template <class T>
 std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::int64_t count, FilterScratch& scratch,
                                bool& rechecked) {
@@ -403,7 +406,8 @@ std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::i
     distances[index] = near_distance(row, filter.centroids + candidates[index] * d, d);
     least = distances[index] < least ? distances[index] : least;
   }
-  // A distance that overflows becomes infinite and stays a candidate. Underflow is far below the constant.
+  // If a distance overflows, it becomes infinite and its cluster stays a candidate. Errors by underflow are far below
+  // the added constant.
   const double limit = least * (1 + 2.1 * distance_rounding<T>(d)) + (sizeof(T) == 4 ? 1e-30 : 1e-290);
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < count; ++index) {

@@ -29,7 +29,7 @@ bool has_dot_instructions() {
 #endif
 }
 
-// The registers hold the sums of this many vectors of clusters and this many points.
+// Number of vectors of clusters, and number of points, whose sums the registers hold.
 constexpr std::int64_t byte_vectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr std::int64_t byte_points = 4;
 constexpr std::int64_t byte_panel = byte_vectors * vector_lanes;
@@ -63,8 +63,9 @@ float largest_magnitude(const float* tile, std::int64_t values) {
   return hn::GetLane(hn::MaxOfLanes(f, largest));
 }
 
-// Computes the scores of `multiply` up to a constant per point. Scores are ordered by panels, and by points within a
-// panel. For each panel, least[p * least_stride + ...] receives a vector with the least score of each lane.
+// Computes the same scores as multiply(), except for a constant per point. Scores are ordered by panels, and by points
+// within a panel. For each panel, a vector at least[p * least_stride + panel * vector_lanes] receives the least score
+// of each lane for point p.
 void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
                     std::int32_t* least, std::int64_t least_stride) {
@@ -134,7 +135,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   }
   std::int64_t count = 0;
   for (std::int64_t hit = 0; hit < found; ++hit) {
-    // `hits` holds the cluster that the lane has in the first vector of the panel.
+    // An element of `hits` is the lane's cluster in the first vector of the panel.
     const std::int64_t cluster = hits[hit];
     const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
 #pragma GCC unroll 8
@@ -158,7 +159,8 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
   double errors[sub_block];
   load_tile(filter, rows, count, scratch.tile.data(), squared_norms);
   const auto largest = static_cast<double>(largest_magnitude(scratch.tile.data(), count * stride));
-  // The largest value becomes 127 steps, or fewer if half a centroid's squared norm would otherwise exceed 29 bits.
+  // The largest magnitude becomes 127 steps. If half the squared norm of a centroid would then exceed 29 bits, the
+  // largest magnitude becomes fewer steps.
   double steps = 127.0 / (largest > 0 ? largest : 1.0);
   const double most =
       0x1p29 / (filter.byte_steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
@@ -177,7 +179,8 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     const std::int32_t* const least = scratch.least.data() + point * least_stride;
     const double length = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d)));
     const double norm = length * steps;
-    // By Cauchy-Schwarz, with y.b - qy.qb = ey.qb + y.eb. ey includes the rounding of the tile.
+    // This error bound follows by Cauchy-Schwarz from y.b - qy.qb = ey.qb + y.eb (simd_large_dim.cpp). Here ey includes
+    // the rounding of the tile to float.
     const double error = (errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
                          norm * filter.byte_largest_error + 3 + chain_error(filter, length, steps * filter.byte_steps);
     const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * error;
@@ -189,7 +192,8 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // If the distances of the candidates take more time than 8 bits save, use 16 bits for the next sub-blocks.
+  // With this many candidates, computing their distances takes longer than the 8-bit level saves. Use 16 bits for the
+  // next sub-blocks.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
 }
@@ -258,8 +262,8 @@ std::int32_t nearest_of_f64(const FilterView<double>& filter, const double* row,
   return nearest_candidate(filter, row, count, scratch, doubtful);
 }
 
-// Writes a centroid relative to the middle, scaled and zero-padded to padded_dimensions(). Returns its squared norm,
-// and raises `largest` to the greatest magnitude of its coordinates.
+// Writes a centroid relative to the middle, scaled and zero-padded to padded_dimensions(). Returns its squared norm. If
+// a coordinate has a greater magnitude than `largest`, sets `largest` to that magnitude.
 template <class T>
 double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions, double scale, double* row,
                      double* largest) {
@@ -303,8 +307,8 @@ double move_centroid_f64(const double* centroid, const double* middle, std::int6
   return move_centroid(centroid, middle, dimensions, scale, row, largest);
 }
 
-// Quantizes a row of move_centroid() and calls put(dim, integers) for 16 dimensions at a time. Returns the norm of the
-// quantization error. `norm` receives the norm of the row, in steps.
+// Quantizes a row that move_centroid() has written, and calls put(dim, integers) for 16 dimensions at a time. Returns
+// the norm of the quantization error. `norm` receives the norm of the row, in steps.
 template <class Put>
 HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, double steps, double* norm,
                                     const Put& put) {
@@ -331,8 +335,8 @@ HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, 
   return __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, errors)));
 }
 
-// Quantizes one centroid, plus 128, into the 8-bit panels. Returns the norm of its quantization error; `norm` receives
-// its norm in steps.
+// Quantizes one centroid to 8 bits, adds 128, and stores the result in the panels. Returns the norm of the quantization
+// error. `norm` receives the norm of the quantized centroid, in steps.
 double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
                   double* norm) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -352,8 +356,8 @@ double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensio
 #endif
 }
 
-// Quantizes one centroid into the panels. Returns the norm of its quantization error; `norm` receives its norm in
-// steps.
+// Quantizes one centroid to 16 bits and stores it in the panels. Returns the norm of the quantization error. `norm`
+// receives the norm of the quantized centroid, in steps.
 double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps,
                      std::int16_t* panels, double* norm) {
   const std::int64_t stride = padded_dimensions(dimensions);
@@ -418,15 +422,16 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
     magnitude =
         std::max({magnitude, std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim])});
   }
-  // The limits of the exponent keep scaled differences from overflow and from becoming subnormal, and keep scaled
-  // values from overflow. Values can overflow with any extent if a column has a large constant value.
+  // The limits of the exponent ensure that scaled differences neither overflow nor become subnormal, and that scaled
+  // values do not overflow. Scaled values could overflow even if the extent is small, because a column may have a large
+  // constant value.
   const int least = std::max(sizeof(T) == 4 ? -120 : -400,
                              core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters, 8 bits save less time than the distances of the remaining candidates take. With very many
-  // columns, sums may exceed 30 bits.
+  // With few clusters, computing the distances of the remaining candidates takes longer than the 8-bit level saves.
+  // With very many columns, 8-bit sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
@@ -464,9 +469,9 @@ void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, doubl
     };
     if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // unrolled by the compiler
     else look(columns);
-    // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, rounding could move the
-    // mean farther from them than they are from each other. Within the range, no difference exceeds the column's
-    // extent.
+    // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, the rounded mean could be
+    // farther from the centroids than they are from each other. After clamping, no difference between a centroid and
+    // the mean exceeds the extent of the column.
     for (std::int64_t column = 0; column < columns; ++column) {
       const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
       middle[first + column] = static_cast<T>(static_cast<double>(mean) * scale);

@@ -13,7 +13,7 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::string_view while_preparing = "stopped while preparing the centroids";
 
-// Number of points that are multiplied by a panel of centroids together.
+// Number of points that are searched together.
 inline constexpr std::int64_t sub_block = 32;
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
 inline constexpr std::int32_t unused_score = 0x7f000000;  // score of the padding in the last panel
@@ -34,10 +34,10 @@ struct FilterView {
   std::int64_t dimensions;
   std::int64_t clusters;
   const T* centroids;
-  const T* middle;             ///< origin of all coordinates in the filter, scaled
-  const double* half_squares;  ///< |b|^2 / 2, scaled
+  const T* middle;             ///< origin of the filter's coordinates, scaled
+  const double* half_squares;  ///< half the squared norm of each centroid relative to the middle, scaled
   const std::int16_t* panels;  ///< quantized centroids, two vectors of clusters per panel
-  double scale;                ///< a power of two that scales the extent of the data near 1
+  double scale;                ///< a power of two that scales the extent of the data to about 1
   double steps;                ///< quantization steps for a scaled length of 1
   double largest_norm;         ///< greatest norm of a quantized centroid, in steps
   double largest_error;        ///< greatest norm of a centroid's quantization error, in steps
@@ -46,7 +46,7 @@ struct FilterView {
   bool dot_instructions;            ///< true if the machine has dot-product instructions
   const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null if there is no 8-bit level
   double byte_steps;                ///< quantization steps for a scaled length of 1
-  double byte_largest_norm;         ///< like largest_norm and (next member) largest_error, for 8 bits
+  double byte_largest_norm;         ///< largest_norm for 8 bits
   double byte_largest_error;
 };
 
@@ -67,12 +67,13 @@ struct FilterScratch {
   static std::uint64_t bytes(const Shape& shape);
 };
 
-/// Destinations of the scaled distance bounds of a search, or null if the search stores none.
+/// Arrays to which a search writes bounds of the scaled distances. If the pointers are null, the search writes no
+/// bounds.
 struct DistanceBounds {
   float* upper = nullptr;  ///< per point: upper bound of the distance to its label's centroid
   float* lower = nullptr;  ///< per point and group: lower bound of the distance to any other centroid of the group
   std::int64_t groups = 0;
-  std::int64_t group_clusters = 0;  ///< clusters per group, in whole panels
+  std::int64_t group_clusters = 0;  ///< number of clusters per group, a multiple of the panel size
 };
 
 template <class T>
@@ -83,7 +84,7 @@ class IntegerFilter {
   /// Quantizes and packs the centroids. Throws InterruptedError after a stop request.
   void prepare(MatrixView<const T> centroids);
 
-  /// Sets the centroids for passes that call only nearest_of(). Replaces prepare().
+  /// Sets the centroids for a pass that calls only nearest_of(). Such a pass does not need prepare().
   void prepare_candidates(MatrixView<const T> centroids) { centroids_ = centroids; }
 
   FilterView<T> view() const;
@@ -97,8 +98,8 @@ class IntegerFilter {
   std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
                             const DistanceBounds& bounds, FilterScratch& scratch) const;
 
-  /// Returns the canonical label among the first `count` of scratch.candidates. Sets `doubtful` if the canonical chain
-  /// decided.
+  /// Returns the canonically nearest of the first `count` clusters in scratch.candidates. Sets `doubtful` if the
+  /// canonical chain had to decide.
   std::int32_t nearest_of(const T* row, std::int64_t count, FilterScratch& scratch, bool& doubtful) const;
 
   bool has_bytes() const { return has_bytes_; }

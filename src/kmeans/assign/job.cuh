@@ -12,14 +12,14 @@ namespace gradus::kmeans_detail::tensor {
 
 inline constexpr unsigned int everyone = 0xffffffffu;
 inline constexpr int candidate_room =
-    tensor_candidates;  // clusters recorded per doubtful point, one for each lane that compares
+    tensor_candidates;  // maximum number of recorded clusters per doubtful point: one for each lane that compares
 inline constexpr int row_bytes = 2 * tensor_chunk;
 inline constexpr int cluster_tile_bytes = tensor_clusters * row_bytes;
 
 /// The inputs and outputs of the filter.
 struct FilterJob {
   const __half* points;     ///< n x stride
-  const __half* centroids;  ///< negated, stride elements each; padded with clusters to whole tiles
+  const __half* centroids;  ///< negated; `stride` elements per centroid; padded to whole tiles of clusters
   const float* half_squares;
   const TensorLengths* point_lengths;
   const TensorLengths* cluster_lengths;
@@ -34,16 +34,17 @@ struct FilterJob {
   std::int32_t* moved_from;
   PassCounters* counters;
   std::int32_t* doubtful;  ///< indices of points
-  float* reaches;          ///< upper bound of the scores of a doubtful point's candidates
-  /// The winner's score plus its bound; a cluster is excluded if its score minus its bound exceeds this.
+  float* reaches;          ///< per doubtful point: upper bound of its candidates' scores
+  /// Per doubtful point: the best score plus its error bound. A cluster is excluded if its score minus its error bound
+  /// exceeds this limit.
   float* limits;
   unsigned int* noted;       ///< number of candidates of each doubtful point
   std::int32_t* candidates;  ///< lists of candidate_room clusters, one per doubtful point
   unsigned int* crowded;     ///< indices into `doubtful` of points with too many candidates
 };
 
-/// Reserves a list entry for each lane with `wanted` and returns it, by one atomic addition per warp. All lanes must
-/// call it.
+/// Reserves a list entry for each lane whose `wanted` is true, and returns the index of the lane's entry. Uses one
+/// atomic addition per warp. All lanes must call it.
 inline __device__ unsigned int append(bool wanted, unsigned int* length) {
   const unsigned int lanes = __ballot_sync(everyone, wanted);
   const unsigned int lane = threadIdx.x % 32;
@@ -52,7 +53,7 @@ inline __device__ unsigned int append(bool wanted, unsigned int* length) {
   return __shfl_sync(everyone, first, 0) + static_cast<unsigned int>(__popc(lanes & ((1u << lane) - 1)));
 }
 
-/// Sets the label of a point and records the change as entry `entry`.
+/// Sets the label of a point and records the change as entry number `entry` of the list of moves.
 inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::int32_t point, std::int32_t before,
                                  std::int32_t label) {
   job.labels[point] = label;
@@ -60,7 +61,8 @@ inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::
   job.moved_from[entry] = before;
 }
 
-/// Writes the labels of the lanes with `certain` and records the changed labels. All lanes must call it.
+/// If the lane's `certain` is true, sets the label of its point and, if the label differs from the old one, records the
+/// change. All lanes must call it.
 inline __device__ void settle(const FilterJob& job, bool certain, std::int32_t point, std::int32_t label) {
   const std::int32_t before = certain ? job.labels[point] : label;
   const bool moved = before != label;

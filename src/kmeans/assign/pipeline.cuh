@@ -1,22 +1,22 @@
 // cuda_tensor on Hopper: a warp-specialised block finds the few clusters that may be nearest to each point.
 //
-// One thread issues copies some tiles ahead of the products. Four warpgroups multiply, each 64 points by the same 128
-// clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There is no
+// One thread issues copies some tiles ahead of the products. Each of four warpgroups multiplies 64 points by the same
+// 128 clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There is no
 // barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
 // multiprocessor and processes one tile of points after another.
 //
-// Up to 128 columns the tile of points stays in shared memory while the clusters stream past. With more columns the
-// points stream too, and shared-memory traffic limits the products. Then two warpgroups and 256 clusters are used, so
-// that a product reads five sixths of the bytes.
+// Up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns the
+// points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only two
+// warpgroups multiply. This reduces the bytes read per score to five sixths.
 //
-// Scores are only reduced to a minimum, with one addition and one comparison per score: first over the eight scores of
-// a group, then over the four groups of a point in one thread. If the minimum exceeds the point's best score so far by
-// more than the error bounds, no cluster is recorded. Otherwise the groups are scanned. The four lanes of a quad share
-// the clusters of a point and agree on its best score.
+// For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
+// first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
+// exceeds the point's best score so far by more than the error bounds, no cluster is recorded. Otherwise the thread
+// scans the groups. The four lanes of a quad share the clusters of a point and agree on its best score.
 //
-// Points are ordered such that neighbours had the same label (see TensorEngine), and each tile of points starts with
-// the tile of clusters that contains its label. So the best score is good from the start, and all points of a warp
-// record clusters at the same time.
+// Points are ordered by earlier labels, so that neighbours usually have the same label (see TensorEngine). Each tile of
+// points starts with the tile of clusters that contains this label. So the best score is nearly minimal from the start,
+// and all points of a warp record clusters at the same time.
 #pragma once
 
 #include <cmath>
@@ -47,9 +47,9 @@ struct Pipeline {
   static constexpr int clusters = Clusters;
   static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< number of warpgroups that multiply 64 points each
   static constexpr int points = 64 * groups;
-  static constexpr int threads = 128 * (groups + 1);  ///< one more warpgroup copies
+  static constexpr int threads = 128 * (groups + 1);  ///< the additional warpgroup issues the copies
   static constexpr int registers = Clusters == 256 ? 224 : 112;
-  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< number of possible clusters that a point's list holds
+  static constexpr int room = Clusters == 256 ? 16 : 8;   ///< capacity of a point's list of possible clusters
   static constexpr int point_bytes = points * row_bytes;  ///< bytes of a chunk
   static constexpr int cluster_bytes = clusters * row_bytes;
   static constexpr int stage_bytes = cluster_bytes + (resident ? 0 : point_bytes);
@@ -65,7 +65,7 @@ struct Pipeline {
     int counts[Pipeline::points];
     std::int32_t beginnings[point_slots];
   };
-  /// 1024 more bytes, to align the memory to 1024 bytes.
+  /// Includes 1024 more bytes, so that the memory can be aligned to 1024 bytes.
   static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;
 };
 
@@ -73,7 +73,7 @@ struct PipelineJob {
   CUtensorMap points;    ///< FP16, ordered by slots; boxes are parts of a tile's rows
   CUtensorMap clusters;  ///< negated FP16
   const float* half_squares;
-  const TensorLengths* lengths;    ///< of points, ordered by slots, padded to pipeline_granule
+  const TensorLengths* lengths;    ///< lengths of the points, ordered by slots, padded to pipeline_granule
   const TensorLengths* largest;    ///< greatest lengths of all clusters
   const std::int32_t* beginnings;  ///< for each tile of points: the tile of clusters to start with
   std::int64_t n;
@@ -134,8 +134,8 @@ class Search {
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 1));
       best[row] = fminf(best[row], __shfl_xor_sync(everyone, best[row], 2));
       if (best[row] < best_[row]) {
-        // All recorded scores are at least the old best_. If the new limit is lower, no recorded cluster is possible
-        // any more.
+        // All recorded scores are at least the old best_. If the new limit is below the old best_, no recorded cluster
+        // is possible any more.
         const float limit = __fadd_ru(best[row], reaches_[row]);
         if (limit < best_[row] && lane() % 4 == 0) counts_[8 * row + lane() / 4] = 0;
         best_[row] = best[row];
@@ -158,8 +158,8 @@ class Search {
     __syncwarp();  // all lanes have added their clusters before a list is emptied again
   }
 
-  /// Writes the lists to memory without the clusters beyond the final limit. `slot` is the slot of the warp's first
-  /// point.
+  /// Writes the lists to GPU memory, without the clusters whose score exceeds the final limit. `slot` is the slot of
+  /// the warp's first point.
   __device__ void finish(const PipelineJob& job, std::int64_t slot) const {
     const float first = __shfl_sync(everyone, limits_[0], lane() % 8 * 4);
     const float second = __shfl_sync(everyone, limits_[1], lane() % 8 * 4);
@@ -178,12 +178,12 @@ class Search {
 
  private:
   static constexpr int groups = Shape::clusters / 32;  ///< number of groups of eight scores per point
-  /// The other half usually has room for the clusters that a tile adds.
+  /// Lists that are longer than this are pruned. The rest of a list usually has room for the clusters that a tile adds.
   static constexpr int long_list = Shape::room / 2;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  // Removes the clusters beyond the current limit if the list is long.
+  // If the list is long, removes the clusters whose score exceeds the current limit.
   __device__ void make_room(int point, float limit) {
     const int noted = counts_[point];
     if (noted <= long_list || noted > Shape::room) return;
@@ -416,7 +416,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
 #endif
 }
 
-// Finds, for each tile of points, the tile of clusters with the label of its middle point. Launch: one thread per tile.
+// For each tile of points, finds the tile of clusters that contains the label of the middle point. Launch: one thread
+// per tile.
 static __global__ void find_beginnings(const std::int32_t* slots, const std::int32_t* labels, std::int64_t n,
                                        int points, int clusters, std::int32_t* beginnings) {
   const std::int64_t tile = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -450,9 +451,9 @@ inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length
   return place;
 }
 
-// Sets the label of each point that has one possible cluster. All other points become doubtful points. Their candidates
-// are the possible clusters without the ones that are excluded by a cluster's own bound. Launch: settling_threads
-// threads per block, one thread per slot of [first_point, end). `room` is the capacity of the lists.
+// Excludes possible clusters by their individual error bounds. If one cluster remains for a point, sets the label of
+// the point. Otherwise the point becomes doubtful, and the remaining clusters are its candidates. Launch:
+// settling_threads threads per block, one thread per slot of [first_point, end). `room` is the capacity of the lists.
 static __global__ void settle_points(const __grid_constant__ FilterJob job, const std::int32_t* point_of,
                                      const std::int32_t* counts, const Possible* possible, int room, std::int64_t end) {
   const std::int64_t slot = job.first_point + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

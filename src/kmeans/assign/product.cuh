@@ -20,8 +20,8 @@ inline __device__ void copy_async(unsigned int to, const void* from) {
 
 // Each warp multiplies its own 16 points. (On Hopper, warpgroups multiply: see pipeline.cuh.)
 
-/// Scores in registers: scores[c][2 h + e] is point 8 h + lane / 4 of the warp and cluster 8 c + 2 (lane % 4) + e of a
-/// tile.
+/// Scores in registers. scores[c][2 h + e] is the score of point 8 h + lane / 4 of the warp and cluster 8 c + 2 (lane %
+/// 4) + e of the tile.
 using Scores = cuda::WarpgroupSums;
 
 inline __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
@@ -91,8 +91,8 @@ class Product {
   }
 
  private:
-  // Starts the copies of the next tile. After the last tile, commits an empty group, so that the number of groups stays
-  // right.
+  // Starts the copies of the next tile. After the last tile, commits an empty group, so that the number of groups in
+  // flight stays the same.
   template <class RowOf>
   __device__ void load_next(bool wanted, bool first_pass, const RowOf& row_of) {
     if (wanted) {
@@ -101,7 +101,7 @@ class Product {
       // Eight threads copy the 128 bytes of a row. In each turn, a thread copies the same unit of another row.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
-      // A multiple of 8, so that the permutation is the same in each turn.
+      // Number of rows per turn. It is a multiple of 8, so that the permutation is the same in each turn.
       constexpr int turn_rows = Shape::threads / 8;
       if (unit < units) {
         const __half* centroid = job_.centroids +
@@ -136,7 +136,7 @@ class Product {
     const int width = job_.stride - chunk * tensor_chunk;
     const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    // A lane supplies the address of one row of eight, as the operand layout of the instruction requires.
+    // Each lane supplies the address of one row of eight elements, as the operand layout of the instruction requires.
     const unsigned int own = points + swizzled(static_cast<int>(threadIdx.x) / 32 * 16 + lane % 16, lane / 16);
     const unsigned int all = clusters + swizzled(lane / 16 * 8 + lane % 8, lane / 8 % 2);
     if (chunk == 0)
@@ -147,8 +147,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two 16-byte units. Units are permuted by an exclusive or of their numbers, so an exclusive
-      // or of the address leads to the next columns.
+      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. So an exclusive or
+      // with the address yields the address of the next columns.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);
@@ -171,12 +171,12 @@ class Product {
   int next_stage_ = 0;
 };
 
-/// The best and the second-best score of a point. The last five bits of a score are the index among the thread's 32
-/// clusters.
+/// The best and the second-best score of a point. The last five bits of a score hold the cluster's index among the
+/// thread's 32 clusters.
 struct Leader {
   float best = INFINITY;
   float second = INFINITY;
-  int cluster = 0;  ///< first the tile of the best score, at the end its cluster
+  int cluster = 0;  ///< during the search: the tile of the best score; afterwards: the cluster of the best score
 
   __device__ void meet(float other_best, float other_second, int other_cluster) {
     second = fminf(fminf(second, other_second), fmaxf(best, other_best));
@@ -192,7 +192,7 @@ inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }
 
-/// Returns |c|^2 / 2 of two clusters of a tile: number 8 * column + 2 * (lane % 4) and the next one.
+/// Returns |c|^2 / 2 of two adjacent clusters of a tile. The first is cluster 8 * column + 2 * (lane % 4) of the tile.
 inline __device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
   return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
 }

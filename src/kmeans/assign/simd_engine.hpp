@@ -11,7 +11,7 @@
 //                                                       number of re-checked points. After a stop request labels are
 //                                                       invalid
 // and may provide
-//   TakesAnyBlocks                                      a type: blocks may be shorter and start anywhere
+//   TakesAnyBlocks                                      a type; if it exists, blocks may be shorter and start anywhere
 //   void finished(std::int64_t changed)                 called after each pass by one thread
 #pragma once
 
@@ -46,8 +46,8 @@ class SimdEngine {
   const ExactSums<T>& sums() const { return sums_; }
 
   /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads the sums, and
-  /// adding every point to a sum would take as long as finding its label. With several ranks, the sums carry the
-  /// counts.
+  /// adding every point to a sum would take as long as finding its label. With several ranks the sums are always
+  /// needed, because they carry the counts.
   bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
@@ -82,8 +82,8 @@ class SimdEngine {
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
-      // With few clusters, a block is processed quickly. It must be so small that its points are still in the cache
-      // when the moved points are added to the sums.
+      // With few clusters the search is fast, so reading points from memory twice would be noticeable. Therefore a
+      // block is so small that its points are still in the cache when the moved points are added to the sums.
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
       while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
@@ -137,7 +137,7 @@ class SimdEngine {
           }
       });
     };
-    // Merges a share of the limbs. Every worker must have completed its moved sums before.
+    // Merges a share of the limbs. Before this, every worker must have completed its `moved` sums.
     const auto merge = [&](int part) {
       const cpu::PayingTeam::Share own_time(timed);
       const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);

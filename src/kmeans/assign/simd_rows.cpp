@@ -20,12 +20,12 @@ struct MovedRows {
   std::int64_t dimensions;
   const std::int32_t* indices;  // indices of the points that move
   std::int64_t count;
-  const std::int32_t* before;  // labels of the block
-  const std::int32_t* now;     // labels of the block
+  const std::int32_t* before;  // old labels of the block
+  const std::int32_t* now;     // new labels of the block
   const double* to_high;       // per column
   double to_low;
   std::int64_t* limbs;   // clusters x 2 limb_columns(d)
-  std::int64_t* counts;  // clusters
+  std::int64_t* counts;  // one per cluster
 };
 
 template <class T>
@@ -66,7 +66,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
-  // Has no branches, because changes are unpredictable. A whole vector at `out + found` ends within `count` elements.
+  // Uses no branches, because changes are unpredictable. Storing a whole vector at out + found is safe, because found
+  // <= index and so the vector ends within the `count` elements.
   const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
@@ -81,8 +82,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   return found;
 }
 
-// Adds a row to the 2 d raw limbs of a cluster, or subtracts it, as ExactSums::add does: each value is rounded once to
-// the high limb and once to the low limb. `lanes` is the narrowest vector that is worthwhile for d columns.
+// Adds a row to the 2 d raw limbs of a cluster or, if `subtract`, subtracts the row. Like ExactSums::add, rounds each
+// value once to the high limb and once to the low limb. `lanes` is the type of the vectors.
 template <class T, class Lanes>
 HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const double* to_high, double to_low,
                                bool subtract, std::int64_t* limbs) {
@@ -140,8 +141,8 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// Moves rows of up to three columns. Computes the limbs, which are one or two vectors, once for the old and the new
-// cluster.
+// Moves rows of up to three columns. The limbs of a row fill one or two vectors. They are computed once and used for
+// both the old and the new cluster.
 template <class T, int D>
 void move_short_rows(const MovedRows<T>& moved) {
   constexpr int columns = limb_columns(D);
@@ -209,8 +210,8 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
-// Adds one vector of columns of `rows` rows. Returns a mask of the lanes whose values the limbs hold exactly: see
-// add_to_columns().
+// Adds one vector of columns of `rows` rows. Returns a mask in which a lane is set if the limbs hold all of the lane's
+// values exactly: see add_to_columns().
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t stride, std::int64_t dim,
                                       const ColumnLimbs& columns) {
@@ -459,7 +460,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
-  // The chains of longer rows are computed by vectors across points.
+  // For longer rows, squared_distances_of_pairs() computes the chains by vectors across points.
   constexpr std::int64_t short_row = 8;
   double distances[block_points];
   const bool by_vectors = problem.d() > short_row;

@@ -10,12 +10,12 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t block_points = 1024;  ///< points per block in the vectorised variants
 
-/// Stores the indices at which `now` and `before` differ in `out`, in ascending order, and returns their number. `out`
-/// must have room for `count` indices.
+/// Finds the indices at which `now` and `before` differ. Writes the indices to `out` in ascending order and returns
+/// their number. `out` must have room for `count` indices.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
-/// Moves the points `first + i` in the sums, for `count` indices i: from cluster before[i], unless it is negative, to
-/// now[i].
+/// Moves points between the sums of clusters. For each of the `count` indices i, the point first + i moves from cluster
+/// before[i] to cluster now[i]. If before[i] is negative, the point is only added to cluster now[i].
 template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
@@ -36,12 +36,13 @@ struct AddedRows {
   std::int64_t doubtful;  ///< the last `doubtful` of these rows may have nonzero values that the limbs do not hold
 };
 
-/// Adds rows up to the first group that has a nonzero value that the limbs do not hold. Such values are replaced by
-/// zeros.
+/// Adds rows, a few at a time, until one of the added rows has a nonzero value that the limbs cannot hold exactly. The
+/// call adds zeros in place of such values.
 template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
 
-/// Adds the products w * D(x, c_label) of a block of at most block_points, each rounded to 53 bits.
+/// Adds the product w * D(x, c_label) for each point x of a block of at most block_points. Each product is rounded to
+/// 53 bits.
 template <class T>
 void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
                  core::ExactTotal& total);

@@ -12,12 +12,12 @@ namespace gradus::kmeans_detail {
 inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum number of columns
 inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum number of clusters
 
-inline constexpr int tensor_columns = 16;       ///< columns per matrix instruction; rows are padded to a multiple of it
-inline constexpr int tensor_chunk = 64;         ///< columns of a tile in shared memory: 128 bytes, all banks
+inline constexpr int tensor_columns = 16;  ///< columns per matrix instruction; rows are padded to a multiple of it
+inline constexpr int tensor_chunk = 64;    ///< columns of a tile in shared memory; a row of 128 bytes covers all banks
 inline constexpr int tensor_clusters = 128;     ///< clusters of a tile
 inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
 inline constexpr float tensor_nowhere = 1e30f;  ///< half the squared norm of the padding clusters in the last tile
-/// Maximum number of columns if shared memory holds a tile of points.
+/// Maximum number of columns with which a tile of points stays in shared memory (resident points).
 inline constexpr int tensor_resident_columns = 256;
 /// The same limit on Hopper, where shared memory holds two tiles of points.
 inline constexpr int tensor_pipeline_columns = 128;
@@ -25,7 +25,7 @@ inline constexpr int tensor_pipeline_columns = 128;
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
 
 inline constexpr int tensor_resident_stages = 3;  ///< number of tiles of clusters in flight if points are resident
-/// Number of tiles of clusters in flight if points are streamed, each with twice as many points.
+/// Number of stages in flight if points are streamed. A stage holds a tile of clusters and twice as many points.
 inline constexpr int tensor_streamed_stages = 4;
 
 /// Returns the bytes of shared memory per block.
@@ -37,11 +37,11 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
          tile;
 }
 
-inline constexpr int tensor_list_words = 8;  ///< number of lists of points with four bytes per point
-inline constexpr int tensor_candidates = 8;  ///< clusters recorded per doubtful point
+inline constexpr int tensor_list_words = 8;  ///< number of lists that have one 4-byte element per point
+inline constexpr int tensor_candidates = 8;  ///< maximum number of clusters recorded per doubtful point
 
-/// Returns the bytes on a Hopper GPU in addition to points and weights. Other GPUs need less, because they store no
-/// scores with the candidates.
+/// Returns the memory in bytes that a Hopper GPU needs in addition to points and weights. Other GPUs need less memory,
+/// because they store no scores with the candidates.
 constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
@@ -58,21 +58,24 @@ struct TensorLengths {
   float residue;  ///< norm of the FP16 rounding error
 };
 
-/// Returns a bound of the difference between a tensor-core score |c|^2 / 2 - x.c, even with its last five bits
-/// overwritten, and (canonical distance - |x|^2) / 2. `columns` is the padded number. With x = x_h + dx and c = c_h +
-/// dc:
+/// Returns an error bound of a tensor-core score |c|^2 / 2 - x.c: a bound of its difference from (canonical distance -
+/// |x|^2) / 2. The bound holds even if the last five bits of the score are overwritten. `columns` is the padded number
+/// of columns. Let x_h and c_h be the FP16 roundings of x and c, dx = x - x_h and dc = c - c_h. The error has these
+/// parts:
 ///
-/// * x.c - x_h.c_h = x.dc + dx.c_h, at most |x| |dc| + |dx| |c_h| by Cauchy-Schwarz.
+/// * x.c - x_h.c_h = x.dc + dx.c_h, which is at most |x| |dc| + |dx| |c_h| by Cauchy-Schwarz.
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, truncates
 ///   below 24 bits, adds, and truncates the sum again (b = 4, 8 or 16, depending on the generation). All partial sums
-///   are at most |x_h| |c_h|, so b products lose at most (b + 2) 2^-23 of this, and all columns 1.5 columns 2^-23.
-/// * Rounding |c|^2 / 2, adding it and overwriting five bits cost 33 * 2^-23 of |x_h| |c_h| + |c|^2 / 2.
-/// * Shifting in double and the canonical chain of columns + 2 roundings in double, for a sum of at most 2 (|x|^2 +
-///   |c|^2), cost (columns + 16) 2^-51 (|x|^2 + |c|^2).
+///   are at most |x_h| |c_h|. So b products lose at most (b + 2) 2^-23 |x_h| |c_h|, and the products of all columns
+///   lose at most 1.5 columns 2^-23 |x_h| |c_h|.
+/// * Rounding |c|^2 / 2, adding it to the product and overwriting five bits cost at most 33 * 2^-23 (|x_h| |c_h| +
+///   |c|^2 / 2).
+/// * The points and centroids are shifted in double. The canonical chain makes columns + 2 roundings in double, and its
+///   sum is at most 2 (|x|^2 + |c|^2). Together these roundings cost at most (columns + 16) 2^-51 (|x|^2 + |c|^2).
 ///
-/// The code rounds the second and third term up, because the losses are themselves part of the sums. Each of the few
-/// operations in this function rounds by at most 2^-24, which the last factor covers. The constant 1e-30 covers
-/// underflow.
+/// The code uses greater factors for the second and the third part, because the partial sums include earlier losses.
+/// Each of the few operations in this function has a rounding error of at most 2^-24, which the last factor covers. The
+/// constant 1e-30 covers underflow.
 GRADUS_HOST_DEVICE inline float tensor_bound(TensorLengths x, TensorLengths c, int columns) {
   const float rounded_c = c.length + c.residue;
   const float product = (x.length + x.residue) * rounded_c;

@@ -1,5 +1,5 @@
-// Parts that the variants with whole iterations on the GPU share: the loop state in GPU memory, and the engine. The
-// variants differ only in whether the CPU or the GPU launches the kernels. The kernels are in cuda_all_gpu.cu.
+// Code of the variants that run whole iterations on the GPU: the loop state in GPU memory, and the engine. The variants
+// differ only in whether the CPU launches single kernels or graphs of kernels. The kernels are in cuda_all_gpu.cu.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -78,8 +78,8 @@ struct LoopMemory {
   cuda::Portions portions;
 };
 
-/// An engine for Lloyd's driver that runs whole iterations on the GPU. `Loop` is constructed from the LoopMemory. Its
-/// run(iterations, phases) runs at most `iterations` iterations, and fewer if state->finished is set.
+/// An engine for Lloyd's driver that runs whole iterations on the GPU. `Loop` is constructed from the LoopMemory.
+/// Loop::run(iterations, phases) runs `iterations` iterations, or fewer if state->finished becomes true.
 template <class T, class Loop>
 class CudaLoopEngine {
  public:

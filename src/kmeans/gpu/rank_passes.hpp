@@ -22,7 +22,7 @@ class RankPasses {
   RankPasses& operator=(const RankPasses&) = delete;
   virtual ~RankPasses() = default;
 
-  /// Computes the labels for the centroids and the sums of the clusters. Returns how many labels changed.
+  /// Computes the labels for the given centroids, and the sums of the clusters. Returns the number of changed labels.
   virtual std::int64_t make_pass(MatrixView<const T> centroids) = 0;
   virtual const ExactSums<T>& sums() const = 0;
   virtual void bring_labels(std::int32_t* labels) = 0;

@@ -1,5 +1,5 @@
 // The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels. The canonical
-// distance is for the cases that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
+// distance decides the points that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,12 +15,12 @@ __device__ int columns_of(const SmallDimJob<T>& job) {
   else return job.d;
 }
 
-/// Rows that consist of 16-byte units (quads). In a stage in shared memory, the quads are permuted such that eight
-/// lanes that read the same quad of eight rows access eight different banks.
+/// The layout of rows that consist of 16-byte units (quads). In shared memory, the quads of a stage are permuted. Thus
+/// eight lanes that read the same quad of eight rows access different banks.
 template <class T, int Columns>
 struct RowQuads {
   static constexpr int bytes = Columns * static_cast<int>(sizeof(T));
-  // 1, 2, 4 or 8; 0 if a row does not consist of whole quads.
+  // Number of quads per row: 1, 2, 4 or 8; 0 if a row does not consist of whole quads.
   static constexpr int count = bytes % 16 == 0 ? bytes / 16 : 0;
   static __device__ int place(int row, int quad) {
     if constexpr (count > 1) quad ^= row / (8 / count) & (count - 1);

@@ -1,8 +1,8 @@
 // Host code of the exact variants for few columns that run the whole fit in one kernel. Allocates GPU memory, chooses
 // blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
 //
-// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that follow it are in results.cuh, and the
-// shared data are in job.cuh.
+// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that run after it are in results.cuh, and the
+// data that all kernels share are in job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The kernel of a walk and its launch parameters.
+/// The kernel for a walk over the points (kernel.cuh), and its launch parameters.
 template <class T>
 struct WalkKernel {
   const void* function = nullptr;
@@ -29,7 +29,7 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine for lloyd() and for ranks. It is built on the kernel of a walk.
+/// The engine for lloyd() and, with several ranks, for the driver. It runs the kernel of a walk.
 template <class T>
 class PersistentEngine final : public RankPasses<T> {
  public:
@@ -58,11 +58,11 @@ class PersistentEngine final : public RankPasses<T> {
     device_sums_.clear(job.stream());
   }
 
-  /// Returns the kernel arguments, so that a variant can add its own.
+  /// Returns the kernel arguments, so that a variant can add further arguments.
   SmallDimJob<T>& device() { return device_; }
 
-  /// Chooses the numbers of threads and blocks and the shared memory. If a block does not fit, halves its number of
-  /// threads; the fit's result does not depend on it.
+  /// Chooses the number of threads and blocks and the size of the shared memory. If a block does not fit on a
+  /// multiprocessor, halves the number of threads per block. The result of the fit does not depend on these numbers.
   void use(const WalkKernel<T>& kernel, const Execution& execution, std::string_view variant) {
     const std::int64_t n = job_.problem().n();
     const int multiprocessors = job_.gpu().multiprocessors;
@@ -173,14 +173,14 @@ class PersistentEngine final : public RankPasses<T> {
 
   // Returns the maximum number of iterations between two polls by the host.
   static std::int64_t past_steps(const Problem<T>& problem) {
-    // On ranks the driver runs the iterations, and the kernel runs single passes.
+    // With several ranks, the driver runs the iterations, and the kernel runs single passes.
     if (!problem.ranks().is_alone()) return 1;
     const auto fitting = static_cast<std::int64_t>(cuda_history_bytes / past_bytes(problem));
     return std::max<std::int64_t>(1, std::min<std::int64_t>({fitting, cuda_history_limit, problem.max_iterations}));
   }
 
   static std::int64_t label_bytes(const Problem<T>& problem) {
-    // Rounded up, because copies are in units of 16 bytes.
+    // Adds 16 bytes, because labels are copied in units of 16 bytes.
     return problem.n() * (problem.k() > cuda_narrow_clusters ? 2 : 1) + 16;
   }
 
@@ -204,8 +204,9 @@ class PersistentEngine final : public RankPasses<T> {
       // If rows have unit length, a centroid may be outside the points' range, but its magnitude is at most 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
     }
-    // The bound covers neither scales near the smallest normal number of T nor squares that underflow in the canonical
-    // chain. So the exponent has a lower limit. Smaller data get a coarse filter and need more canonical chains.
+    // The error bound does not cover scales near the smallest normal number of T, nor squares that underflow in the
+    // canonical chain. So the exponent has a lower limit. With data below this limit, the filter is coarser, and more
+    // points need the canonical chain.
     constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
     device_.bound = filter_bound(device_.d);

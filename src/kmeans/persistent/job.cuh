@@ -18,7 +18,7 @@ struct Record {
 
 struct LoopOutcome {
   int steps;
-  bool pass_only;  ///< true if the last pass has no update, because the driver makes it
+  bool pass_only;  ///< true if no update followed the last pass, because the driver makes the update
   bool same_centroids;
   Word changed;    ///< number of labels changed in the last pass
   Word rechecked;  ///< number of points rechecked in all passes
@@ -30,7 +30,7 @@ struct TileState {
   unsigned short label;  ///< the label of all points, or mixed_tile or new_tile
   unsigned short hint;   ///< the cluster of a point in the middle of the tile
 };
-constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
+constexpr unsigned short mixed_tile = 0xffff;  ///< the points have different labels
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
 /// Tiles of `points` points each. The points are ordered such that neighbours in memory are neighbours in space. The
@@ -38,7 +38,7 @@ constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 struct Tiles {
   int points;
   unsigned int count;
-  const float* boxes;  ///< centres, then half widths
+  const float* boxes;  ///< per tile: the centre of its box, then the half widths
   const Word* sums;    ///< the contribution of a whole tile to a cluster's sums, without the count
   TileState* states;
   const unsigned int* order;  ///< the original index of each point
@@ -55,7 +55,7 @@ struct SmallDimJob {
   bool wide_labels;
   T* centroids;       ///< k x d
   Word* sums;         ///< as in ExactSums: k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  Word* differences;  ///< three sets, each of changes of the sums followed by the number of changed labels
+  Word* differences;  ///< three sets; each holds changes of the sums, then the number of changed labels
   Record* records;
   Word* past_sums;    ///< one set of sums per step
   T* past_centroids;  ///< k x d centroids before the first step and after each step
@@ -85,8 +85,8 @@ __host__ __device__ int sum_words(const SmallDimJob<T>& job) {
   return job.k * (2 * job.d + (job.weights ? 2 : 0) + 1);
 }
 
-/// Number of floats per cluster in the filter, a multiple of four. They are |c|^2 / 2, then the coordinates of -c, then
-/// padding.
+/// Number of floats per cluster in the filter, a multiple of four. The floats are |c|^2 / 2, then the coordinates of
+/// -c, then padding.
 template <int Columns>
 constexpr int entry_floats = (Columns + 1 + 3) / 4 * 4;
 
@@ -96,7 +96,7 @@ struct Shared {
   unsigned char* work;  ///< scratch memory of the walk
   double* parts;        ///< k numbers, for sums over the clusters in ascending order
   Word* sums;           ///< the current sums of all clusters
-  unsigned int* moved;  ///< copies of the differences of this pass: lower halves, then upper halves
+  unsigned int* moved;  ///< copies of the block's differences in this pass: lower halves, then upper halves
   T* centroids;
   T* next;
 

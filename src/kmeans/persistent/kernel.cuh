@@ -75,8 +75,8 @@ __device__ inline Word nanoseconds() {
   return now;
 }
 
-/// One block of the kernel, with a function for each step of an iteration in order. All threads of the block must call
-/// each function together.
+/// One block of the kernel. Each step of an iteration is a function, and the functions are in the order of the steps.
+/// All threads of the block must call each function together.
 template <class T, class Walk>
 class FitBlock {
  public:
@@ -129,7 +129,7 @@ class FitBlock {
     return changed;
   }
 
-  /// Returns true if the driver must do the update, because a cluster is or may be empty.
+  /// Returns true if the driver must do the update: if the job is a single pass, or if a cluster is or may be empty.
   __device__ __forceinline__ bool needs_driver() const {
     bool found = job_.iterations == 0;
     for (int cluster = thread(); cluster < job_.k; cluster += threads()) {
@@ -139,7 +139,7 @@ class FitBlock {
     return __syncthreads_or(found) != 0;
   }
 
-  /// Computes the next centroids. Returns true if a centroid is not certain to be correctly rounded.
+  /// Computes the next centroids. Returns true if correct rounding is not certain for some centroid.
   __device__ __forceinline__ bool make_means(int step) {
     bool doubtful = false;
     for (int index = thread(); index < area_; index += threads()) {
@@ -160,7 +160,7 @@ class FitBlock {
   __device__ __forceinline__ void scale_means() {
     for (int cluster = thread(); cluster < job_.k; cluster += threads())
       if (sums_.count(cluster) > 0 && !scale_to_unit_length(shared_.next + cluster * job_.d, job_.d))
-        for (int dim = 0; dim < job_.d; ++dim)  // a mean without direction: the centroid stays
+        for (int dim = 0; dim < job_.d; ++dim)  // a mean of zeros has no direction: keep the centroid
           shared_.next[cluster * job_.d + dim] = shared_.centroids[cluster * job_.d + dim];
     __syncthreads();  // the rows have unit length
   }
@@ -209,7 +209,7 @@ class FitBlock {
 
   /// Adds the changes that the block has recorded to the differences, and clears the record.
   __device__ __forceinline__ void add_moved(Word* difference) {
-    // Every block starts at another word, to avoid contention.
+    // Each block starts at a different word, to avoid contention.
     const int first_word = static_cast<int>(std::int64_t{words_} * blockIdx.x / gridDim.x);
     for (int index = thread(); index < words_; index += threads()) {
       const int word = index + first_word < words_ ? index + first_word : index + first_word - words_;

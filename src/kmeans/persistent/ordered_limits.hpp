@@ -33,8 +33,8 @@ constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
          n * (d + (shape.weighted ? 1 : 0)) * static_cast<std::uint64_t>(shape.element_bytes) + of_tiles;
 }
 
-/// Returns the error bound of a difference of two scores: how far it can deviate from half the difference of the
-/// canonical squared distances, for points with `columns` coordinates (cuda_small_dim.cu).
+/// Returns a bound of the error of the difference of two scores, for points with `columns` coordinates. Without errors,
+/// the difference would be half the difference of the canonical squared distances. cuda_small_dim.cu derives the bound.
 constexpr float filter_bound(int columns) {
   const auto d = static_cast<float>(columns);
   return (6 * d * d + 16 * d) * 0x1p-24f;
@@ -47,9 +47,9 @@ struct Box {
   float half[Columns];  ///< half widths, rounded up
 };
 
-/// Returns a lower bound, over all x in the box, of the score |c|^2 / 2 - x.c of the cluster `entry` minus the score of
-/// `other`. An entry holds |c|^2 / 2, then -c. If the result exceeds twice filter_bound(), the cluster `entry` is
-/// farther from every point of the box than `other`.
+/// Compares two clusters for all points x in a box. The score of a cluster is |c|^2 / 2 - x.c. Returns a lower bound of
+/// the score of `entry` minus the score of `other`. If this bound exceeds twice filter_bound(), every point of the box
+/// is farther from the cluster `entry` than from `other`. An entry holds |c|^2 / 2, then -c.
 template <int Columns, int Length>
 GRADUS_HOST_DEVICE float least_gap(const float (&entry)[Length], const float (&other)[Length],
                                    const Box<Columns>& box) {

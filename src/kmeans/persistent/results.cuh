@@ -1,9 +1,9 @@
-// Kernels that run after the persistent kernel. They compute the statistics of its steps, the labels in the caller's
-// form, and the inertia.
+// Kernels that run after the persistent kernel. They compute the statistics of the fit's steps, the labels in the
+// caller's order and type, and the inertia.
 //
-// The computation of an iteration's inertia and squared movement does not delay the next iteration. The persistent
-// kernel stores the sums and centroids of all iterations. A kernel computes the statistics afterwards, with one block
-// per iteration.
+// Computing the inertia and the squared movement of an iteration would delay the next iteration. So the persistent
+// kernel only stores the sums and centroids of all iterations. Afterwards, another kernel computes these statistics,
+// with one block per iteration.
 #pragma once
 
 #include <cuda_runtime.h>

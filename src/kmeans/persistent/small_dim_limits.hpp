@@ -10,9 +10,9 @@ namespace gradus::kmeans_detail {
 inline constexpr int cuda_small_dim_columns = 16;  ///< maximum number of columns
 inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters whose labels fit in a byte
 
-/// Returns the shared memory in bytes of a block of two warps, in the kernel for any number of columns.
+/// Returns the shared memory in bytes that a block of two warps needs in the kernel for any number of columns.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
-  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, in the longest case
+  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, with the longest rows
   constexpr std::uint64_t queues = std::uint64_t{2} * 160 * 4;
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);

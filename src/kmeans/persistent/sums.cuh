@@ -32,8 +32,8 @@ __device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
   return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
 }
 
-/// Moves a point from the sums of cluster `before`, if there is one, to the sums of `now`. `copy` is the copy that this
-/// lane uses.
+/// Adds a point to the sums of cluster `now`. If the point was in a cluster `before`, subtracts it from the sums of
+/// that cluster. `copy` is the copy that this lane uses.
 template <class T, int Columns, bool Exact>
 __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
                              const T (&row)[Columns], double weight) {

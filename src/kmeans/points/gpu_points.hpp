@@ -20,14 +20,14 @@ class GpuPoints final : public PointSource<T> {
   /// weights and additional memory do not fit, throws OutOfMemoryError with the required and the available bytes.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
             std::uint64_t extra_bytes);
-  /// Copies some rows of another object within the same job. The weights are separate and in host memory.
+  /// Copies the given rows of `all`, within the same job. `weights` are the weights of the copies, in host memory.
   GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
             std::uint64_t extra_bytes);
 
   const std::shared_ptr<cuda::Job>& job() const { return job_; }
   const execution::Gpu& device() const { return gpu_; }
   VectorView<const T> weights() const { return weights_; }  ///< the weights on the GPU, or an empty view
-  /// Returns true if kernels may also read 16 bytes after the last element, and rows are aligned to 16-byte units.
+  /// Returns true if the rows are aligned to 16-byte units and kernels may read 16 bytes past the last element.
   bool has_room_behind() const { return owned_.size() > 0; }
 
   core::ColumnRanges column_ranges() const override { return job_->column_ranges(points_, "points"); }

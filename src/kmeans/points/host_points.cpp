@@ -160,7 +160,7 @@ std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int6
 
 namespace {
 
-/// The points of a rank without rows, in a job in which other ranks have rows.
+/// The points of a rank that has no rows, while other ranks have rows.
 template <class T>
 class IdlePoints final : public HostPoints<T> {
  public:
@@ -193,7 +193,7 @@ std::unique_ptr<PointSource<T>> HostPoints<T>::sample(std::span<const std::int64
                                                       VectorView<const T> weights) const {
   Matrix<T> all = rows_at(numbers);
   core::Ranks& ranks = this->ranks();
-  // All ranks have the whole sample, and each rank processes a share of it.
+  // All ranks hold the whole sample, and each rank processes a share of it.
   const cpu::Range share = cpu::share(all.rows(), ranks.rank(), ranks.size());
   const VectorView<const T> own_weights(weights.data() + share.begin, share.size());
   auto own = points_in_host_memory<T>(std::as_const(all).view().slice(share.begin, share.size()),

@@ -1,8 +1,9 @@
 // The interface through which iterations, statistics and seeding use the points of a job. Points are in host memory
-// (host_points.hpp) or on a GPU (gpu/gpu_points.hpp), and a rank may have none; callers need not distinguish these
+// (host_points.hpp) or on a GPU (gpu_points.hpp), and a rank may have no points. Callers need not distinguish these
 // cases.
 //
-// Results have the same bits for every source, because extremes, integer sums and canonical chains do not depend on it.
+// Results have the same bits for every source, because extremes, integer sums and canonical chains do not depend on the
+// source.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ class GpuPoints;
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// Receives the byte copy of host points, if seeding makes one; otherwise stays null. If `copy` itself is null, the
-  /// caller wants no copy.
+  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points; it stays
+  /// null if seeding makes no such copy.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 
@@ -70,7 +71,7 @@ class PointSource {
   /// Calls visit(first, rows) for blocks of rows until visit returns false. `first` is the index of the block's first
   /// row on this rank; `rows` are in host memory.
   virtual void visit(const Visit& visit) const = 0;
-  /// Returns true if visit() copies every row, so that callers should read each row once.
+  /// Returns true if visit() copies every row. Callers should then visit each row only once.
   virtual bool visits_copies() const { return false; }
   /// Returns copies of the rows with the given global numbers. All ranks must call it together.
   virtual Matrix<T> rows_at(std::span<const std::int64_t> numbers) const = 0;
@@ -79,7 +80,8 @@ class PointSource {
 
   /// Computes out[p] = D(point p, centroid labels[p]). All arguments are in host memory.
   virtual void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const = 0;
-  /// Computes kmeans_transform() for `centroids` in host memory. `progress` receives the number of finished points.
+  /// Computes the distances of kmeans_transform() to `centroids`, which are in host memory. `progress` receives the
+  /// number of finished points.
   virtual void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                          const Done& progress) const = 0;
 
@@ -87,12 +89,13 @@ class PointSource {
   /// `expected` the expected number of chosen rows. `groups` is true if weights_of_chosen() will be called.
   virtual std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
                                               const SeedingMemory<T>& memory) const = 0;
-  /// Returns a copy of the given rows, which all ranks share, with other weights in host memory. The copy belongs to
-  /// the same job.
+  /// Returns a copy of the given rows with new weights, which are in host memory. With several ranks, each rank
+  /// processes a share of these rows. The copy belongs to the same job.
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 
-  /// Checks the caller's memory for results on the GPU of the points and permits its use: see cuda::Job.
+  /// Checks memory of the caller that will receive results, and permits its use. It must be on the GPU of the points:
+  /// see cuda::Job.
   virtual void admit(const void* address, const char* what) const;
   /// Copies labels to memory that admit() has accepted.
   virtual void store_labels(MatrixView<const std::int32_t> labels, std::int32_t* to) const;

@@ -18,8 +18,8 @@ class NearOne {
   GRADUS_HOST_DEVICE explicit NearOne(double largest) {
     int exponent = 0;
     std::frexp(largest, &exponent);
-    // For the smallest numbers the power of two itself overflows a double. So the scaling takes two steps, of which the
-    // first is exact.
+    // For the smallest numbers, the power of two itself would overflow a double. So the scaling takes two steps. The
+    // first step is exact.
     const int first = -exponent > 1000 ? 1000 : -exponent;
     first_ = std::ldexp(1.0, first);
     second_ = std::ldexp(1.0, -exponent - first);
@@ -31,7 +31,8 @@ class NearOne {
   double second_ = 1;
 };
 
-/// Returns false for a row of zeros, which has no direction and stays unchanged.
+/// Scales a row to unit length and returns true. A row of zeros has no direction: it stays unchanged, and the result is
+/// false.
 template <class T>
 GRADUS_HOST_DEVICE bool scale_to_unit_length(T* row, std::int64_t d) {
   double largest = 0;

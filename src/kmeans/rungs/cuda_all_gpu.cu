@@ -159,7 +159,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   }
 }
 
-/// Starts every kernel from the host, and waits for the decision after each iteration.
+/// Launches each kernel from the host, and waits for the decision after each iteration.
 template <class T>
 class HostLoop {
  public:

@@ -2,11 +2,11 @@
 //
 // What changes from `cuda_all_gpu`: there the CPU starts two kernels per iteration and waits for the decision before it
 // starts two more. In small problems this overhead dominates, because a launch and a wait take some microseconds and
-// the kernels less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update) that one call
-// launches. The CPU queues the graph for many iterations without waiting for decisions. Iterations that are queued past
-// the end of the loop return at once. So a late decision costs a few empty kernels but causes no incorrect step. From
-// time to time the CPU reads the state, to stop queueing after the end, to report progress and to respond to a stop
-// request. `--dump-graph FILE.dot` draws the graph.
+// the kernels take less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update) that one
+// call launches. The CPU queues the graph for many iterations without waiting for decisions. Iterations that are queued
+// past the end of the loop return at once. So a late decision costs a few empty kernels but causes no incorrect step.
+// From time to time the CPU reads the state, to stop queueing after the end, to report progress and to respond to a
+// stop request. `--dump-graph FILE.dot` draws the graph.
 //
 // Bytes and operations per iteration: as in `cuda_all_gpu`, without the traffic over the bus.
 // Limits: as in `cuda_all_gpu`.
@@ -70,7 +70,8 @@ class GraphLoop {
         const int last = std::min(queued + launches_between_polls, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
       } else {
-        // Kernels take far longer than a launch here, and a stop request must be able to take effect between them.
+        // In such a large problem the kernels take far longer than a launch, and a stop request must be able to take
+        // effect between kernels.
         memory_.assign_and_sum();
         launch_update(memory_);
         ++queued;

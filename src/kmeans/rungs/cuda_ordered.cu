@@ -4,26 +4,27 @@
 //
 // * Order. Once per fit the points are ordered along a Hilbert curve (cuda_order.hpp). Neighbours in memory are then
 //   neighbours in space, so a tile of 128 points fills a small box, which is stored with the tile.
-// * Closed tiles. A tile whose points all have the same label keeps it if every other centroid is farther from every
-//   position in the box. The difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner of the box, so a lower
-//   bound takes 3 d + 1 operations. The points and labels of such a tile are not even read. With few columns and many
-//   points most tiles are closed; only those on a boundary between clusters remain open.
+// * Closed tiles. If all points of a tile have the same label and every other centroid is farther from every position
+//   in the box, the tile keeps its label. The difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner of
+//   the box, so a lower bound takes 3 d + 1 operations. The points and labels of such a tile are not even read. With
+//   few columns and many points, most tiles are closed. Only tiles on a boundary between clusters remain open.
 // * Open tiles. A warp processes each open tile. The box rules out most clusters. The points are compared with the few
-//   remaining clusters in float, and within the bound by the canonical chain in double.
-// * Tile sums. The contribution of a whole tile to a sum is stored with the tile. A tile that changes cluster as a
-//   whole, like every tile in the first iteration, therefore costs as much as a single point.
+//   remaining clusters in float. If the scores of several clusters are within the bound of the best score, the
+//   canonical chain in double decides.
+// * Tile sums. The contribution of a whole tile to a sum is stored with the tile. Therefore a tile that changes cluster
+//   as a whole, like every tile in the first iteration, costs as much as a single point.
 //
-// The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Scores from float coordinates have a total error
-// of at most 7 d u (cuda_small_dim.cu: coordinates and |c|^2 / 2 rounded). The difference over a box is a chain of 2 d
-// fused operations on partial sums of at most 4.5 d, which cost 9 d^2 u. The differences of centroids, rounded once,
-// cost 4 d u. With the differences of |c|^2 / 2 the total is below (9 d^2 + 13 d) u. The code uses twice the bound of
-// cuda_small_dim, (12 d^2 + 32 d) u, which also covers the canonical chains. Boxes are computed from the float
-// coordinates that the filter uses; their half widths are rounded up.
+// The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates and |c|^2 / 2 to float
+// gives the two scores errors of at most 7 d u in all (cuda_small_dim.cu). The difference over a box is a chain of 2 d
+// fused operations on partial sums of at most 4.5 d, which adds errors of 9 d^2 u. The differences of centroids are
+// rounded once, which adds 4 d u. With the differences of |c|^2 / 2, the total is below (9 d^2 + 13 d) u. The code uses
+// twice the bound of cuda_small_dim, (12 d^2 + 32 d) u, which also covers the canonical chains. Boxes are computed from
+// the float coordinates that the filter uses; their half widths are rounded up.
 //
 // Bytes per iteration: the boxes and states of the tiles (a fiftieth of the points' bytes), and the points and labels
-// of open tiles. The open tiles are proportional to the length (area, volume) of the boundaries between clusters, times
-// the width of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs about as much as thirty iterations
-// that read all points, and needs a second copy of them.
+// of open tiles. The number of points in open tiles is proportional to the length (area, volume) of the boundaries
+// between clusters, times the width of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs about as
+// much as thirty iterations that read all points, and needs a second copy of them.
 // Limits: at most four columns; fewer than 65,534 clusters.
 // Source: space-filling curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg
 // and Moore, "Accelerating exact k-means algorithms with geometric reasoning" (1999).
@@ -64,10 +65,10 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
   return box;
 }
 
-/// An open tile, and the clusters that may be nearest to one of its points, in ascending order.
+/// An open tile, and the clusters that may be nearest to some point of the tile, in ascending order.
 struct alignas(16) OpenTile {
   static constexpr int room = 4;
-  std::uint64_t candidates;  ///< numbers of the clusters, 16 bits each
+  std::uint64_t candidates;  ///< clusters, 16 bits each
   unsigned int tile;
   unsigned int count;  ///< number of candidates; 0 if unknown or more than `room`
 };
@@ -165,8 +166,8 @@ __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Colum
   return nearest;
 }
 
-/// Subtracts all points of a tile from the sums of cluster `before`, if valid, and adds them to the sums of cluster
-/// `now`. All lanes must call it.
+/// Adds all points of a tile to the sums of cluster `now`. If the points were in a cluster `before`, also subtracts
+/// them from the sums of that cluster. All lanes must call it.
 template <class T>
 __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved, unsigned int tile,
                                   unsigned int points, int before, int now) {
@@ -192,8 +193,8 @@ struct Move {
   unsigned short to;
 };
 
-/// The lists of a warp in shared memory: the candidates of its tile, and the queued moves. The warp carries out moves
-/// when it has one for every lane.
+/// The lists of a warp in shared memory: the candidates of its tile, and the queued moves. When the warp has queued a
+/// move for every lane, it carries out these moves.
 struct WarpLists {
   unsigned short* candidates;
   Move* moves;
@@ -209,14 +210,15 @@ struct TileWalk {
   static constexpr int registers = Columns <= 2 ? 64 : 80;
   static constexpr int move_room = tile_points + 32;
 
-  /// Returns the bytes of one queue entry per thread and of the lists of each warp.
+  /// Returns the bytes of the work memory: one queue entry per thread, and the lists of each warp.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
     return (warps * (32 * static_cast<int>(sizeof(OpenTile)) + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) +
             7) &
            ~7;
   }
 
-  /// Assigns the tiles of the block. Blocks take runs of 32 tiles in turn, because open tiles are often neighbours.
+  /// Assigns the tiles of the block. Runs of 32 tiles are dealt to the blocks in turn. Open tiles are often neighbours,
+  /// so this distributes them over many blocks.
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
     __shared__ unsigned int waiting;
     __shared__ unsigned int taken;
@@ -282,7 +284,7 @@ struct TileWalk {
     int now[PerThread];
     search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
-    // Past the end of the points, the tile repeats the last point, so its label does not differ.
+    // Past the end of the points, the last tile repeats the last point, whose label does not change `alike`.
     bool alike = true;
     const int common = __shfl_sync(everyone, now[0], 0);
 #pragma unroll
@@ -491,7 +493,7 @@ class OrderedPoints {
   cuda::DeviceBuffer<unsigned int> order_;
 };
 
-/// Picks a kernel. Few points are distributed over more tiles of smaller size.
+/// Picks a kernel. If there are few points, tiles are smaller, so that there are more of them.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   if (d == 1) return many_points ? walk_kernel<T, TileWalk<T, 1, 4>>() : walk_kernel<T, TileWalk<T, 1, 1>>();

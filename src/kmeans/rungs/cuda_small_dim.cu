@@ -4,31 +4,31 @@
 //
 // * Launch. All blocks stay on the GPU for many iterations (a cooperative launch). An iteration is one pass with one
 //   barrier: persistent/kernel.cuh.
-// * Filter. Most points keep their cluster, so each point is compared with its previous centroid. With scores s_c =
-//   |c|^2 / 2 - x.c, the point keeps its cluster if the score of every other cluster exceeds its own cluster's score
-//   s_own by more than the bound. So the kernel needs no minimum and no second best. It only counts the scores below
-//   s_own + bound; the count must be 1, for s_own itself. A fused multiply-add with saturation, clamp(huge (s_own +
-//   bound - s_c), 0, 1), yields the 0 or 1 to add. A cluster therefore costs d + 2 operations, all in the widest pipe.
-//   Scores are computed in float from coordinates shifted by the middle of each column and scaled by a power of two to
-//   at most 1.
+// * Filter. Most points keep their cluster, so each point is compared with its previous centroid. Let s_c = |c|^2 / 2 -
+//   x.c be the score of cluster c, and s_own the score of the previous cluster. The point keeps its cluster if the
+//   score of every other cluster exceeds s_own by more than the bound. So the kernel needs no minimum and no second
+//   best. It only counts the scores below s_own + bound; the count must be 1, for s_own itself. A fused multiply-add
+//   with saturation, clamp(huge (s_own + bound - s_c), 0, 1), yields the 0 or 1 to add. So a cluster costs d + 2
+//   operations, all in the pipe with the highest throughput. Scores are computed in float from coordinates shifted by
+//   the middle of each column and scaled by a power of two to at most 1.
 // * Staging. Asynchronous copies bring the points to shared memory. Each warp fetches its next points while it works on
 //   the current ones. Every request covers whole lines for any number of columns, and no registers hold waiting points.
 // * Float copy. If GPU memory allows, rows of more than four doubles are stored a second time, shifted, scaled and
 //   rounded to float. This halves the bytes and removes the conversion from the loop. The doubles are read only for
 //   points that are doubtful or move.
-// * Doubt. A point whose count is not 1 is doubtful, and its warp queues it. When the queue has 32 points, every lane
-//   processes one of them. A float search finds all clusters within the bound of the best score. If there are several,
-//   the canonical chain in double decides among them.
+// * Doubt. A point whose count is not 1 is doubtful, and its warp queues it. When the queue has 32 points, each lane
+//   processes one point. A float search finds all clusters whose scores are within the bound of the best score. If
+//   there are several such clusters, the canonical chain in double decides.
 // * Sums. Sums are integers (core/exact_sum.hpp), so only points that change cluster touch them. Such a point is
-//   subtracted from one sum and added to another. The sums are in shared memory, in as many copies as fit; lane l uses
-//   copy l modulo their number. A 64-bit addition is two 32-bit additions, of which the first yields the carry. Integer
-//   addition is independent of order, so the result has the same bits on any grid.
+//   subtracted from one sum and added to another. The sums are in shared memory, in as many copies as fit. Lane l uses
+//   copy l modulo the number of copies. A 64-bit addition is two 32-bit additions, of which the first yields the carry.
+//   Integer addition is independent of order, so the result has the same bits on any grid.
 //
-// The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates costs 3 d u, the float
-// |c|^2 / 2 costs u d / 2, and the chain of d fused operations on partial sums of at most 1.5 d costs 1.5 d^2 u. The
-// errors of s_own, of the threshold and of the other score add up to less than (3 d^2 + 9 d) u. The code uses (6 d^2 +
-// 16 d) u. The slack covers the rounding of the canonical chains, about d^2 2^-51, and differences that the saturated
-// operation counts as less than one.
+// The bound. Let u = 2^-24 and coordinates be at most 1 in magnitude. Rounding the coordinates costs 3 d u, and
+// rounding |c|^2 / 2 to float costs u d / 2. The chain of d fused operations on partial sums of at most 1.5 d costs 1.5
+// d^2 u. The errors of s_own, of the threshold and of the other score add up to less than (3 d^2 + 9 d) u. The code
+// uses (6 d^2 + 16 d) u. The slack covers the rounding of the canonical chains, about d^2 2^-51, and differences so
+// small that the saturated operation yields less than one.
 //
 // Bytes per iteration: one read of the points (half the bytes with a float copy), and a label of one byte (two above
 // 254 clusters); only changed labels are written. Operations: n k (d + 2) in float.
@@ -51,7 +51,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The loop of the warps over the points. With `Copied`, it reads rows from their float copy.
+/// The walk of the warps over the points. If `Copied`, the walk reads rows from their float copy.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
 struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
@@ -73,7 +73,8 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// The position of a lane in the next points and labels of its warp, and the increments to the position after these.
+/// The addresses from which a lane copies its part of the warp's next points and labels, and the steps to the addresses
+/// after these.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;
@@ -181,7 +182,8 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }
 
-/// Returns clamp(huge (threshold - score), 0, 1), rounded once.
+/// Returns clamp(huge (threshold - score), 0, 1), rounded once. The result is 1 if the score is below the threshold, 0
+/// if it is above, and a fraction only if the two are almost equal.
 __device__ inline float counts_below(float score, float threshold_times_huge) {
   float result = 0;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
@@ -263,7 +265,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       const unsigned int point = first + 32 * index + lane;
-      // A point is certain if only its own score is below the threshold.
+      // A point is certain if only the score of its previous cluster is below the threshold.
       const unsigned int asking = __ballot_sync(everyone, point < n && below[index] != 1.0f);
       if (asking == 0) continue;
       if (asking & (1u << lane)) queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
@@ -281,8 +283,8 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   return tally;
 }
 
-/// Picks a kernel. With many points, a thread processes several points with each read of a centroid. Few points are
-/// distributed over more threads.
+/// Picks a kernel. If there are many points, a thread compares several points with each centroid that it reads. If
+/// there are few points, they are distributed over more threads.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by the size of shared memory

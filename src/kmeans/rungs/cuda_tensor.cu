@@ -5,10 +5,10 @@
 // as fast as the other units multiply and add floats. The product is never written to memory: a tile of scores is
 // evaluated while it is in registers.
 //
-// * Rounding. Points are shifted by the middle of each column, scaled by a power of two and rounded to FP16. This is
-//   done for the points once per fit, and for the centroids once per iteration. For each row, its length and the length
-//   of its rounding error are stored. These lengths bound the error of every score (tensor_bound). The bound is proven,
-//   not statistical.
+// * Rounding. Points are shifted by the middle of each column, scaled by a power of two and rounded to FP16. Points are
+//   rounded once per fit. Centroids are shifted, scaled and rounded in the same way once per iteration. For each row,
+//   its length and the length of its rounding error are stored. These lengths bound the error of every score
+//   (tensor_bound). The bound is proven, not statistical.
 // * Decision. A cluster is excluded if its score exceeds the best score by more than twice the bound. If one cluster
 //   remains, which is the common case, it is the label. For other points, a few in a hundred, the canonical chain
 //   compares the possible clusters (usually two) with eight lanes per point. If more than eight clusters are possible,
@@ -16,9 +16,9 @@
 // * Update. cuda_exact_update.cuh sums integers on the GPU, only for points that changed cluster. So an iteration ends
 //   with one small copy to the host.
 //
-// On Hopper (tensor/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
-// comparison with the best score so far. This costs an addition and a minimum per score. Single scores are compared
-// only if the minimum of a thread's scores in a tile is near the best score so far. The main remaining cost is
+// On Hopper (assign/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
+// comparison with the best score so far. This costs an addition and a minimum per score. The single scores of a thread
+// are compared only if the minimum of its scores in a tile is near the best score so far. The main remaining cost is
 // divergence: the sixteen points of a warp trigger the comparison of single scores at sixteen different clusters. So
 // points are ordered by the labels that they had some iterations ago (order_points()). Then all points of a warp are
 // usually in the same cluster, and the warp starts with the tile that contains this cluster.
@@ -29,8 +29,8 @@
 // five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful
 // points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
 // stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
-// 128 bytes, which covers all banks. Its 16-byte units are permuted by the row number, so that eight rows read at once
-// are in different banks.
+// 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight rows are
+// read at once, their units are in different banks.
 //
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
@@ -160,7 +160,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
-    float reaches[2];  // the greatest score of a candidate, for points lane / 4 and 8 + lane / 4 of the warp
+    float reaches[2];  // upper bound of a candidate's score, for points lane / 4 and 8 + lane / 4 of the warp
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;
@@ -186,7 +186,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
         const std::int64_t place = first_place + 8 * row;
         const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
         for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
-          // The score is within the common error bound of all clusters. Compare it with the bound of this cluster.
+          // The score passes the common error bound of all clusters. Test it with the individual error bound of its
+          // cluster.
           const int which = __ffs(static_cast<int>(rest)) - 1;
           const int cluster = cluster_of(tile, which);
           const float score = own[which] + job.half_squares[cluster];
@@ -365,8 +366,8 @@ class TensorEngine final : public RankPasses<T> {
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    // The squares of smaller data underflow in the canonical chain. The limited scale keeps the scores of such data
-    // below the constant of tensor_bound().
+    // The exponent of the scale has a lower limit. The squares of data below this limit underflow in the canonical
+    // chain. With the limited scale, the scores of such data stay below the constant of tensor_bound().
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};
@@ -489,8 +490,8 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("convert_points");
   }
 
-  /// Returns true if enough labels changed since the points were last ordered, and if so few labels change now that a
-  /// new order will last.
+  /// Returns true if a new order is worthwhile: enough labels have changed since the points were last ordered, and few
+  /// labels change now, so a new order will last.
   bool is_worth_ordering(std::int64_t changed) const {
     return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
            3 * moved_since_ordered_ > filter_.n;
@@ -516,7 +517,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.next = next_.data();
   }
 
-  /// Computes new labels for the centroids on the GPU.
+  /// Computes the labels of all points for the centroids that are on the GPU.
   void launch_pass() {
     const cuda::Stream& stream = job_.stream();
     outcome_.clear(stream);

@@ -118,7 +118,7 @@ class UpdateKernelEngine {
   static double rechecked() { return 0; }
 
  private:
-  // Small, because all additions may use the same few addresses.
+  // This number is small, because all additions may use the same few addresses.
   static constexpr double additions_of_the_first_launch = 0x1p28;
 
   void fetch_labels(std::int32_t* labels) {

@@ -57,8 +57,8 @@ enum class LockName : std::uint8_t {
 /// The work a thread does under one acquisition of the lock.
 enum class LockGranularity : std::uint8_t {
   point,  ///< adds one point
-  chunk,  ///< adds the sums of some hundred points
-  thread  ///< adds the sums of all points of the thread
+  chunk,  ///< adds the private sums of some hundred points
+  thread  ///< adds the private sums of all points of the thread
 };
 
 struct LockOptions {
@@ -139,7 +139,8 @@ Outcome with_lock(LockName name, const Use& use) {
   return use(std::type_identity<std::mutex>());
 }
 
-/// Adds to a shared sum. Without a lock, uses relaxed loads and stores, which lose updates but have defined behaviour.
+/// Adds to a shared sum. If no lock protects the sum, uses relaxed loads and stores, which can lose updates but have
+/// defined behaviour.
 template <bool locked, class T>
 void add(T& sum, T value) {
   if constexpr (locked) {

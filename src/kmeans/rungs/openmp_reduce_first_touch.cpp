@@ -32,8 +32,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Returns the number of pieces per thread. There are enough pieces to balance cores of different speed, with some
-// thousand points per piece, but so few that their sums do not fill the caches.
+// Returns the number of pieces per thread. More pieces balance cores of different speed better. But a piece needs some
+// thousand points, and the sums of a thread's pieces must not fill the caches.
 int first_touch_pieces(const Shape& shape, int threads) {
   constexpr std::int64_t most_pieces = 16;
   constexpr std::int64_t least_points = 4096;

@@ -41,8 +41,8 @@ class FreshPages {
   std::size_t bytes_;
 };
 
-/// Points and sums, which no thread touches before the first pass, because the driver has bound the threads to CPUs by
-/// then.
+/// Memory for the points and sums. No thread touches it before the first pass, because only then has the driver bound
+/// the threads to CPUs.
 template <class T>
 class PrivateCopies {
  public:

@@ -3,42 +3,43 @@
 // The idea. Each point keeps an upper bound of the distance to its centroid and, for each group of clusters, a lower
 // bound of the distance to every other centroid of the group. When the centroids move, the upper bound grows by the
 // movement of the point's centroid, and a lower bound shrinks by the largest movement in its group. While the upper
-// bound is below a lower bound, no centroid of that group can be nearest:
+// bound is below the lower bound of a group, no centroid of that group can be nearest. So a pass has three steps:
 //
 // 1. If the upper bound is below all lower bounds, the label stays and the point itself is not even read.
 // 2. Otherwise the canonical distance to the point's centroid is computed again, which tightens the upper bound.
-// 3. Groups whose lower bound still does not exceed the upper bound are searched by the 16-bit filter of
-//    simd_large_dim, four points at a time that need the same group. The canonical chain re-checks every cluster that
-//    the filter cannot exclude.
+// 3. The 16-bit filter of simd_large_dim searches the groups whose lower bound still does not exceed the upper bound.
+//    It processes four points that need the same group at a time. The canonical chain re-checks every cluster that the
+//    filter cannot exclude.
 //
-// Certainty. Bounds are floats rounded to the safe side, so the labels are the labels of a full search to the bit.
-// Bounds refer to distances without the rounding of the canonical chain, which is (d + 2) 2^-54 of a distance. Upper
-// bounds exceed these distances by at least 2^-23 (relative) when they are created and after each movement. Lower
-// bounds and the limits of step 3 have the same margin on their safe side. So bounds also hold for canonical distances,
-// up to 2^28 columns.
+// Certainty. Bounds are floats rounded to the safe side, so the labels are identical to the labels of a full search.
+// Bounds are computed for exact distances. The canonical chain rounds a distance by at most (d + 2) 2^-54 of the
+// distance. Upper bounds exceed the exact distances by at least 2^-23 (relative) when they are created and after each
+// movement. Lower bounds and the limits of step 3 have the same margin on their safe side. So all bounds also hold for
+// canonical distances, up to 2^28 columns.
 //
-// When. In the first iterations centroids move farther than the gaps between clusters, so bounds exclude no cluster. A
-// full search with 8-bit integers is then nearly twice as fast as a search that also computes bounds. So passes are
-// plain, as in simd_large_dim, until few labels change. One full search then computes the bounds. If a pass with bounds
-// still searches too many pairs, plain passes follow until a quarter as many labels change. Uniform data of many
-// columns hardly ever gains from bounds; well separated clusters gain after three or four passes. The rule counts
-// labels and searched pairs, not time, and does not affect the labels.
+// When. In the first iterations, centroids move farther than the gaps between clusters, so bounds exclude no cluster.
+// There, a full search with 8-bit integers is nearly twice as fast as a search that also computes bounds. So the first
+// passes are plain, as in simd_large_dim. When few labels change, one full search computes the bounds. If a pass with
+// bounds still searches too many pairs of a point and a cluster, plain passes follow until the number of changed labels
+// has fallen to a quarter. Uniform data of many columns hardly ever gains from bounds; well separated clusters gain
+// after three or four passes. The rule counts labels and searched pairs, not time, and does not affect the labels.
 //
 // A copy in bytes. For up to 64 clusters, reading and quantizing the points takes most of the time of every pass. So
 // the first pass creates a copy in 8 bits with a scale per row (seeding/byte_rows.hpp). Passes without bounds read this
-// copy: an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid of most points. For
-// the other points, the distances of the remaining candidates are computed as in simd_large_dim. If memory does not
-// suffice for the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
+// copy, which has an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid of most
+// points. For the other points, the distances of the remaining candidates are computed as in simd_large_dim. If memory
+// does not suffice for the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
 //
 // A second byte. The centroids of few clusters in many columns are close together compared with the spread of the
-// points, and the copy leaves many points undecided in every pass. For each of them the search reads all coordinates,
-// four or eight times the bytes of the copy. So with up to 12 clusters, the coordinates of such a point get a second
-// byte, with which almost all points are decided. Bounds are not used here: a search of the copy takes no longer than
-// reading the bounds, and the full search that computes bounds would read all coordinates.
+// points, and the copy leaves many points undecided in every pass. For each undecided point the search reads all
+// coordinates, which are four or eight times the bytes of the copy. So with up to 12 clusters, the coordinates of an
+// undecided point get a second byte, which decides almost all points. Bounds are not used here, for two reasons. A
+// search of the copy takes no longer than reading the bounds, and the full search that computes bounds would read all
+// coordinates.
 //
 // Work per iteration: n operations if all bounds hold, at most n k d multiply-adds; floors as in simd_large_dim.
-// Memory: 4 (groups + 1) bytes per point from the first pass with bounds, at most the larger of 8 and a quarter of the
-// point's own bytes; d + 20 bytes per point for the copy, or twice that if rows may have a second byte.
+// Memory: from the first pass with bounds, 4 (groups + 1) bytes per point, which is at most the larger of 8 bytes and a
+// quarter of the point's bytes. The copy takes d + 20 bytes per point, or twice as many if rows may have a second byte.
 // Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds; Y. Ding et al., "Yinyang k-means" (2015), for the
 // groups, which here are the panels of the filter.
 #include "kmeans/rungs/simd_bounds.hpp"
@@ -57,7 +58,7 @@
 #define GRADUS_KMEANS_SIMD_BOUNDS
 namespace gradus::kmeans_detail {
 
-// Covers the rounding of one addition and of the multiplication by this factor.
+// Each factor covers the rounding of one addition and of the multiplication by the factor.
 constexpr float outwards = 1 + 0x1p-22F;
 constexpr float inwards = 1 - 0x1p-22F;
 
@@ -66,16 +67,16 @@ template <class T>
 struct UndecidedPoints {
   const T* rows;  // first row of the block
   std::int64_t stride;
-  const std::int32_t* active;  // indices of these points within the block
+  const std::int32_t* active;  // indices of the undecided points within the block
   std::int64_t count;
   const double* distances;  // canonical squared distances to the points' centroids
-  std::int32_t* labels;     // labels of the block, on entry the previous ones
+  std::int32_t* labels;     // labels of the block; on entry, the labels of the previous pass
   float* upper;             // upper bounds of the block
   float* lower;             // lower bounds of the block
   std::int64_t groups;
   std::int64_t group_clusters;
   std::int32_t* queues;
-  std::int64_t* searched;  // receives, by addition, the number of searched pairs of a point and a cluster
+  std::int64_t* searched;  // counter: increased by the number of searched pairs of a point and a cluster
 };
 
 }  // namespace gradus::kmeans_detail
@@ -179,7 +180,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
     quantize_points(filter, rows, count, scratch, points);
 
     Best best[sub_block];
-    std::int32_t limits[sub_block];  // scores above the limit belong to centroids that are farther, all errors included
+    std::int32_t limits[sub_block];  // a centroid with a score above this is certainly farther
     bool was_rechecked[sub_block];
     for (std::int64_t point = 0; point < count; ++point) {
       best[point] = {undecided.distances[first + point], undecided.labels[numbers[point]]};
@@ -296,7 +297,8 @@ BoundGroups::BoundGroups(const Shape& shape) {
 
 namespace {
 
-/// Returns true if rows may have a second byte. For rows with few coordinates, reading the coordinates costs little.
+/// Returns true if rows may have a second byte. If rows have few coordinates, a second byte is not worthwhile, because
+/// reading all coordinates costs little.
 bool takes_rests(std::int64_t clusters, std::int64_t dimensions) {
   return clusters <= few_candidates && dimensions >= 64;
 }
@@ -429,8 +431,8 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
   else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
   else if (phase_ == Phase::bounds) {
     const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
-    // According to measurements, a searched pair costs this many times as much as in a full search, which uses 8-bit
-    // integers.
+    // Measurements gave these factors: searching a pair in a pass with bounds costs 4.5 or 1.25 times as much as in a
+    // plain pass.
     if (static_cast<double>(searched) * (cheap_ ? 4.5 : 1.25) <= plain) return;
     phase_ = Phase::plain;  // the centroids still move too far for bounds
     start_below_ = changed / 4;
@@ -478,7 +480,6 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
   return rechecked;
 }
 
-// Searches the copy if there are few clusters.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
@@ -511,8 +512,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. With a single group, this costs little more than the distance to the
-// point's centroid and also yields new bounds.
+// Searches all clusters for the undecided points. If there is a single group, this costs little more than the distance
+// to the point's centroid, and it also yields new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

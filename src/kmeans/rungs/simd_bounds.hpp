@@ -19,8 +19,8 @@ inline constexpr std::int64_t most_clusters_by_copy = 64;
 /// Returns the size of the copy in bytes, or 0 if the variant makes no copy.
 std::uint64_t bounds_copy_bytes(const Shape& shape);
 
-/// Divides the clusters into groups of whole panels. The number of groups is at least one, and otherwise such that the
-/// bounds fit in a quarter of the points' bytes.
+/// Divides the clusters into groups of whole panels. The number of groups is limited so that the bounds of a point fit
+/// in a quarter of the point's bytes, but there is at least one group.
 struct BoundGroups {
   explicit BoundGroups(const Shape& shape);
 
@@ -33,7 +33,7 @@ struct BoundsScratch : FilterScratch {
   BoundsScratch(const Shape& shape, bool has_copy);
 
   std::vector<std::int32_t> active;  ///< indices in the block of the points that the bounds leave undecided
-  std::vector<double> distances;     ///< canonical squared distances of these points to their centroids
+  std::vector<double> distances;     ///< canonical squared distances of the active points to their centroids
   std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block for which the group is searched
   ByteScratch bytes;                 ///< scratch memory of searches of the copy
   std::vector<float> row;            ///< buffer for a row while it is converted to bytes
@@ -86,11 +86,11 @@ class BoundsAssigner {
   bool cheap_;                         ///< true if a plain pass is far cheaper than a pass that searches with 16 bits
   Matrix<T> centroids_;                ///< centroids of the previous pass
   Phase phase_ = Phase::plain;
-  std::vector<float> cluster_drifts_;       ///< movement of each centroid, scaled, rounded up
-  std::vector<float> group_drifts_;         ///< largest movement in each group
-  Buffer<float> upper_;                     ///< n: upper bound of the distance to the point's centroid
-  Buffer<float> lower_;                     ///< n x groups: lower bound of the distance to other centroids
-  std::int64_t start_below_;                ///< if a pass changes fewer labels, the next one tries bounds
+  std::vector<float> cluster_drifts_;  ///< movement of each centroid, scaled, rounded up
+  std::vector<float> group_drifts_;    ///< largest movement in each group
+  Buffer<float> upper_;                ///< n: upper bound of the distance to the point's centroid
+  Buffer<float> lower_;                ///< n x groups: lower bound of the distance to other centroids
+  std::int64_t start_below_;  ///< if a plain pass changes no more labels than this, the next pass computes bounds
   std::atomic<std::int64_t> searched_ = 0;  ///< number of pairs of a point and a cluster that this pass has searched
 };
 

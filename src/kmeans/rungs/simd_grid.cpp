@@ -12,8 +12,8 @@
 //   inside the cell of its index. The classification covers the rounding of the canonical distance, and never settles
 //   equal distances.
 // * Doubt. Points in cells with candidates are queued. The canonical chain in double compares only these candidates,
-//   and the lowest cluster wins ties. simd_small_dim treats its doubtful points in the same way but finds them by a
-//   float filter, which the grid replaces.
+//   and the lowest cluster wins ties. simd_small_dim treats its doubtful points in the same way. It finds them by a
+//   float filter; here the grid finds them.
 // * Grid size. Cells are as close to cubes as possible. Their number grows with the number of points, up to the number
 //   that fits in the L2 cache. A sample of the points detects outliers, which fall into the outermost cells. These
 //   cells extend outwards without limit. In three dimensions points often occupy only a part of space, like the colours
@@ -23,8 +23,8 @@
 //   simd_small_dim instead.
 //
 // Work per iteration: per point one index (five vector instructions per vector of coordinates), one look-up and one
-// comparison with the old label; and one read of the points, which is the bottleneck in two dimensions. The table costs
-// as much as some dozens of points per border cell. Memory: 23 bytes per cell, and the memory of the filter.
+// comparison with the old label; and one read of the points, which is the bottleneck in two dimensions. For the table,
+// a border cell costs as much as some dozens of points. Memory: 23 bytes per cell, and the memory of the filter.
 // Limits: d <= 3.
 // Source of the idea: the pruning of candidates in T. Kanungo et al., "An efficient k-means clustering algorithm"
 // (2002), with a table over space instead of a tree of points.
@@ -286,9 +286,9 @@ namespace {
 constexpr std::int64_t sample_rows = 4096;
 
 // Returns the binary logarithm of the number of cells. Classifying a border cell costs as much as some dozens of
-// points. So the grid has one cell per 64 points, or 32 cells per cluster if there are at least 16 points per cell, but
-// no more cells than the L2 cache holds. In one dimension two cells per cluster are always worthwhile, because between
-// many clusters the float filter is in doubt nearly everywhere.
+// points. So the grid has one cell per 64 points. If there are many clusters, it has more cells: 32 per cluster, but at
+// most one per 16 points. The number of cells is limited so that the table fits in the L2 cache. In one dimension, two
+// cells per cluster are always worthwhile, because with many clusters the float filter is in doubt nearly everywhere.
 int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
   const int most = dimensions == 3 ? 18 : 17;
   std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
@@ -320,8 +320,8 @@ std::vector<const T*> sampled(const Problem<T>& problem) {
   return rows;
 }
 
-// Returns the range of a column that the grid divides. This is the whole range, unless it far exceeds the range of
-// nearly all points.
+// Returns the range of a column that the grid divides. This is the column's whole range, unless the whole range far
+// exceeds the range of nearly all points.
 template <class T>
 std::pair<double, double> common_range(const std::vector<const T*>& rows, std::int64_t dim, double lowest,
                                        double highest) {
@@ -402,8 +402,8 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   for (std::size_t dim = 0; dim < axes.size(); ++dim) {
     CellAxis& axis = axes[dim];
     const double last = std::ldexp(1.0, axis.bits) - 1;
-    // If the range is near the smallest numbers of T, the scale would exceed the range of T. It is limited, so some
-    // cells stay empty.
+    // If the extent of a column is near the smallest numbers of T, the scale would overflow. So the scale is limited,
+    // and some cells stay empty.
     constexpr double greatest = sizeof(T) == 4 ? 0x1p100 : 0x1p900;
     const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[dim]) : 1.0;
     index_.scale[dim] = static_cast<T>(scale);

@@ -4,8 +4,8 @@
 // a filtered predicate, as in computational geometry.
 //
 // * Blocks. A block has 1024 points and a bounding box, computed once. A centroid is ruled out if its distance to the
-//   nearest point of the box exceeds the distance of another centroid to the farthest corner. In shuffled data this
-//   removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
+//   nearest point of the box exceeds the distance from another centroid to the farthest corner of the box. In shuffled
+//   data this removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
 // * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
 //   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
 //   score positive, so that scores compare like the integers with the same bits. The low 4 bits then hold the
@@ -69,7 +69,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Kernels exist for D columns. If there are more than 8 columns, D is rounded up and the extra columns are zero.
+// Each kernel is compiled for a number D of columns. Above 8 columns, only some values of D exist: the number of
+// columns is rounded up to one of them, and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>
@@ -83,7 +84,7 @@ template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // the least distance of any cluster to the box's farthest corner
+  double least_reach = HUGE_VAL;  // least squared distance of any centroid to its farthest corner of the box
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
@@ -319,10 +320,10 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
     const double bound = result.offset + 0.5 * squares + products;
     if (bound > magnitude) magnitude = bound;
   }
-  // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. The
-  // exponent of the scale is limited so that T can hold the scale, and so that the underflow of the canonical chain, d
-  // 2^-1074, stays negligible next to the constant in the threshold. For smaller data, both the scores and the chain
-  // stay below that constant.
+  // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. Its
+  // exponent is limited for two reasons. T must be able to hold the scale, and the underflow of the canonical chain, d
+  // 2^-1074, must be negligible compared with the constant in the threshold. For smaller data, both the scores and the
+  // chain stay below that constant.
   constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
@@ -409,7 +410,8 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Replaces indices of candidates by clusters. The entry of a re-checked point is already the complement of its cluster.
+// Converts the results of the search to labels. If `are_clusters`, the results are clusters already. Otherwise the
+// result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -437,10 +439,10 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   const hn::RebindToSigned<decltype(f)> i;
   const auto width = static_cast<std::int64_t>(hn::Lanes(f));
   const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
-  const auto worst = hn::Set(i, 0x7f7fffff);  // the largest float
+  const auto worst = hn::Set(i, 0x7f7fffff);  // bits of the greatest float
   const auto least_gap = hn::Set(f, by.threshold);
-  // A block with more candidates takes long, so stop requests are polled while it is processed. After a request its
-  // labels are invalid.
+  // A block with many candidates takes long, so the loop polls for stop requests. After a stop request, the labels of
+  // the block are invalid.
   const bool looks = candidates * D > 16384;
   std::int64_t rechecked = 0;
 

@@ -61,7 +61,7 @@ struct TaskGraph {
     std::function<void()> run;
   };
   std::vector<Task> tasks;
-  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< pairs of a task and a task that runs after it
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< pairs: a task, and a task that must run after it
 
   std::size_t add(std::string name, std::function<void()> run, std::initializer_list<std::size_t> after) {
     tasks.push_back({std::move(name), std::move(run)});
@@ -80,8 +80,8 @@ struct TaskGraph {
 };
 
 /// Binds the workers that enter an arena to CPUs, as PinnedTeam does for OpenMP's threads and the calling thread. The
-/// destructor unbinds workers by thread id, because a worker may still be in the arena when the destructor runs, and
-/// because a worker that started in the meantime has inherited the calling thread's binding.
+/// destructor unbinds workers by thread id, for two reasons. A worker may still be in the arena when the destructor
+/// runs. And a worker that started in the meantime has inherited the binding of the calling thread.
 class PinningObserver : public tbb::task_scheduler_observer {
  public:
   PinningObserver(tbb::task_arena& arena, Pinning pinning)
