@@ -32,8 +32,8 @@ TEST(MatmulStop, EveryVariantStopsSoon) {
   }
 }
 
-// One element of C takes a long time because k is large, and one row because n is large. The matrices repeat a single
-// element.
+// If k is large, even one element of C takes a long time. If n is large, even one row does. The matrices repeat a
+// single element.
 TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   const double element = 0.25;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
