@@ -124,7 +124,8 @@ constexpr bool limits_only_stacks = !__has_feature(address_sanitizer);
 constexpr bool limits_only_stacks = true;
 #endif
 
-/// Returns the result of a job in a child process whose address space suffices for a few more threads of 64 MiB each.
+/// Runs a job in a child process and returns the result. The child's address space suffices for a few more threads of
+/// 64 MiB each.
 std::string where_threads_are_few(const std::function<bool()>& job) {
   return tests::in_child([&] {
     ::setenv("OMP_STACKSIZE", "64M", 1);

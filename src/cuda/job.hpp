@@ -105,7 +105,8 @@ class Job {
     stream_.wait();
   }
 
-  /// Returns a copy of rows on the GPU. Use it for few rows; for large matrices copy_back() is faster.
+  /// Returns a copy, in host memory, of rows on the GPU. Use it for few rows. For large matrices, copy_back() is
+  /// faster.
   template <class T>
   Matrix<T> copy_to_host(MatrixView<const T> rows) const {
     Matrix<T> copy(rows.rows(), rows.columns());

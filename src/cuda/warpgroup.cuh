@@ -49,8 +49,8 @@ inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
 
-/// Computes sums = rows columns', or sums += rows columns' if `adds` is not 0, for 64 rows, 128 columns and 16 FP16
-/// elements of the summed dimension. Runs asynchronously; see wait_for_products().
+/// Multiplies 64 rows by 128 columns, over 16 FP16 elements of the summed dimension. If `adds` is 0, computes sums =
+/// rows columns', otherwise sums += rows columns'. Runs asynchronously; see wait_for_products().
 inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns, int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
   asm volatile(

@@ -30,7 +30,7 @@ struct Panels {
   std::int64_t bytes() const { return tiles() * tile_bytes; }
 };
 
-/// The number of k per tile of unmodified elements: 64 for float, 16 for double.
+/// The length along k of a tile of unmodified elements: 64 for float, 16 for double.
 template <class T>
 constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 16;
 template <class T>

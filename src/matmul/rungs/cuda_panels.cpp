@@ -8,7 +8,7 @@
 // * k is not divided. A block does not depend on the other blocks and has the same bits as without division.
 // * The order of the blocks is known in advance, so the panel that is evicted is always the one whose next use is
 //   farthest away. If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred
-//   once, and the other operand once per panel of the first.
+//   once, and the other operand is transferred once per panel of the first operand.
 // * gpu/panel_plan.hpp chooses the sizes of panels: many small blocks hide more of the transfer time, and few large
 //   blocks transfer fewer bytes.
 // * In a batch of small products, several products form one step.
@@ -211,9 +211,9 @@ class PanelRun {
     }
   }
 
-  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. Preparing
-  /// a step starts when the step two before it is done, because both may use the same places for panels and for the
-  /// block of C.
+  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. The
+  /// preparation of step s starts when step s - 2 is done, because both steps may use the same places for panels and
+  /// for the block of C.
   void copy_all() {
     const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
     for (std::size_t step = 0; step < steps_.size(); ++step) {

@@ -11,8 +11,9 @@
 //   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
 //   of terms.
 // * A is packed into slivers of 12 rows and B into panels of two vectors of columns. The innermost loop reads both
-//   sequentially. Packing makes full use of every page and cache line, makes transposed matrices cost the same, and
-//   pads the borders with zeros. An operand is read in place if it is used only once or twice or fits the L2 cache.
+//   sequentially. Packing makes full use of every page and cache line, makes products of transposed matrices equally
+//   fast, and pads the borders with zeros. An operand is read in place if it is used only once or twice or fits the L2
+//   cache.
 // * A vector times a matrix is limited by memory bandwidth. Cores do not all read equally fast, so this product is
 //   handed out in small pieces (simd/lines.hpp, simd/row.hpp).
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
@@ -409,7 +410,7 @@ bool needs_totals(const Problem<T>& problem, const Plan& plan) {
   return plan.chunks > 1 && (problem.beta != 0 || problem.c.column_stride != 1);
 }
 
-/// Computes products of one shape, from packed panels or by the kernels for vectors.
+/// Computes the products of a batch from packed panels, or as a FewTimesLines or a RowProduct.
 template <class T>
 class Products {
  public:

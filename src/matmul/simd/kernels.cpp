@@ -277,9 +277,9 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
-  // Lines whose distance is a power of two map to the same set of the L1 cache, which cannot hold as many lines as are
-  // in use. If lines come from memory, the loop therefore uses a whole cache line of every line of a unit before it
-  // proceeds to the next unit.
+  // If the distance between lines is a power of two, their elements map to the same set of the L1 cache. The set cannot
+  // hold elements of all lines in use. If lines come from memory, the loop therefore uses a whole cache line of every
+  // line of a unit before it proceeds to the next unit.
   constexpr int of_line = far ? 64 / sizeof(T) : of_block;
   constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;

@@ -12,7 +12,7 @@
 
 namespace gradus::matmul_detail::tensor {
 
-inline constexpr int tile_depth = 64;  ///< number of k in a tile
+inline constexpr int tile_depth = 64;  ///< length of a tile along k
 inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
 /// The largest k for which every accuracy is computed as `strict`. For such small k, `strict` has the smallest error
 /// bound.

@@ -98,7 +98,7 @@ def nested(shape, values):
 
 
 def rounded(value, digits, least):
-    """Rounds a fraction to `digits` binary digits, but to no digit below `least`. Ties round to even."""
+    """Rounds a fraction to `digits` binary digits or to a multiple of `least`, whichever is coarser. Ties round to even."""
     if value == 0:
         return value
     exponent = abs(value).numerator.bit_length() - value.denominator.bit_length()

@@ -80,7 +80,7 @@ TEST(Matmul, StrictGivesOneHashOnAnyNumberOfThreadsAndInAnyInstructions) {
   }
 }
 
-/// Few rows or columns take other code paths than many, and large matrices take other code paths than small ones.
+/// Small and large matrices take different code paths. So do products with few and with many rows or columns.
 template <class T>
 void compare_alone_and_among_others(std::int64_t many, std::int64_t k, double beta) {
   const std::int64_t among = 20;
