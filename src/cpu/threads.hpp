@@ -150,8 +150,9 @@ int usable_cores();
 const std::vector<int>& allowed_processors();
 
 /// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.
-/// compact: all hardware threads of a core, then of the neighbouring core. scatter: a core from every package, memory
-/// node and cache in turn, and the first hardware thread of every core before any second one. none: empty.
+/// compact: all hardware threads of a core, then all hardware threads of the neighbouring core. scatter: takes cores
+/// from each package, memory node and cache in turn, and the first hardware threads of all cores before any second
+/// hardware thread. none: returns an empty list.
 std::vector<int> pinning_order(Pinning pinning);
 
 /// Returns the logical CPUs that the calling thread may run on, ascending.

@@ -124,7 +124,7 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// Returns the ranges of rows on the GPU, and throws the same errors as cpu::column_ranges().
+  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges().
   template <class T>
   core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what) {
     core::FoundRanges found = find_ranges(rows);

@@ -58,7 +58,7 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Returns "" if `value` satisfies the contract of a row, otherwise a description of the error.
+/// Returns "" if `value` satisfies the contract of a variant, otherwise a description of the error.
 template <class T>
 std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
                   MatmulAccuracy accuracy);

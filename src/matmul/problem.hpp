@@ -158,7 +158,7 @@ inline double error_of(double roundings, double unit) {
   return g < 1 ? g / (1 - g) : std::numeric_limits<double>::infinity();
 }
 
-/// Returns the error bound of a sum of k products in any order if every product and every addition is rounded.
+/// Returns the error bound of a sum of k products, added in any order. Every product and every addition is rounded.
 template <class T>
 double textbook_bound(std::int64_t depth) {
   return error_of(static_cast<double>(depth) + 2, unit_roundoff<T>);

@@ -16,7 +16,7 @@ std::string size_of(MatmulView<T> view) {
   return std::to_string(view.rows()) + " x " + std::to_string(view.columns());
 }
 
-/// Returns the number of products of A and B. Throws UsageError if A and B cannot be multiplied.
+/// Returns the number of products in the batch. Throws UsageError if A and B cannot be multiplied.
 template <class A, class B>
 std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
   if (a.columns() != b.rows())

@@ -6,7 +6,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Throws UsageError or UnsupportedError if no product with elements of this size supports the options.
+/// Throws UsageError or UnsupportedError if products do not support the options for elements of this size.
 void check(const MatmulOptions& options, int element_bytes);
 
 /// Returns the accuracy of the variant that `execution` names, or the requested accuracy if it names none. Throws

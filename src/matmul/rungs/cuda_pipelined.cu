@@ -282,8 +282,8 @@ class RegisterTile {
 // Sums of blocks to totals
 
 // Launch shape: one thread per element of C, over all products. Unless `are_first`, `totals` holds the totals of the
-// preceding blocks of k. The kernel adds the available blocks and stores the totals in `totals` or, if `are_last`, the
-// result in C.
+// preceding blocks of k. The kernel adds the available blocks. If `are_last`, it stores the result in C, otherwise it
+// stores the totals in `totals`.
 template <class T>
 __global__ void add_sums(Product<T> product, Split<T> split, T* totals, bool are_first, bool are_last) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

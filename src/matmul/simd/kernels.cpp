@@ -97,7 +97,8 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
     for (int row = 0; row < lanes; ++row) rows[row] = hn::LoadU(d, from + row * job.line_stride);
 #pragma GCC unroll 8
     for (int group = 0; group < blocks; ++group) turn_within_blocks(d, rows + group * of_block);
-      // Block g of vector `group * of_block + within` now holds the lines of the group at step g * of_block + within.
+      // A vector now consists of 128-bit blocks. Block g of vector `group * of_block + within` holds the lines of the
+      // group at step g * of_block + within.
 #pragma GCC unroll 4
     for (int within = 0; within < of_block; ++within) {
       if constexpr (blocks == 2) {

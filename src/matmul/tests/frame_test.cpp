@@ -44,7 +44,7 @@ std::uint64_t hash_of(const Matrix<T>& matrix) {
   return hash;
 }
 
-/// Returns a hash of the results for a sweep of shapes around every edge of a block.
+/// Returns a hash of the results for many shapes, whose sizes are just below, at and just above the sizes of blocks.
 template <class T>
 std::uint64_t sweep_hash(int threads, bool deep) {
   std::uint64_t hash = 0;

@@ -118,7 +118,7 @@ bool same(const LaidOut<T>& one, const LaidOut<T>& other) {
   return tests::same_bits(one.elements().data(), other.elements().data(), std::ssize(other.elements()));
 }
 
-// Runs on the GPU that holds the matrices, although the call does not name a device.
+// The product runs on the GPU that holds the matrices, although the call does not name a device.
 TEST_F(matmul_gpu, matrices_there_are_multiplied_there) {
   OnDevice<float> a(matrices<float>(1, 90, 300));
   OnDevice<float> b(matrices<float>(1, 300, 70));
