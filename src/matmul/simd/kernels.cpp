@@ -412,7 +412,8 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
-  // Four chains hide the latency of an addition. In float each chain transposes twice as many elements.
+  // The largest number of units computed at once. With one of the few, four chains in float or eight in double hide the
+  // latency of an addition: a chain in float transposes twice as many elements.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;
