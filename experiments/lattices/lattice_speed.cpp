@@ -1,11 +1,11 @@
-// Times pair histograms in triclinic cells of many shapes, compared with a cube of the same volume, density and cutoff,
-// one after another in one process.
+// Compares the time of pair histograms in triclinic cells of many shapes with the time in a cube. All have the same
+// volume, density and cutoff. The shapes are timed in turn in one process.
 //
 // usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]
 //
-// Prints for each shape the median wall and CPU time of a call with minimum and maximum, and the ratio to the cube.
-// Also prints the pairs in reach and the time that the filter alone would need for them, from its rate on all pairs of
-// 20,000 points in a cube (200,000 on a GPU).
+// Prints for each shape the median wall time of a call, the median CPU time with minimum and maximum, and the ratio of
+// its CPU time to the cube's. Also prints the number of pairs in reach, and the time that the filter alone would need
+// for these pairs. That time follows from the filter's rate in a cube of 20,000 points (200,000 on a GPU).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Shape {
   std::string variant{};
 };
 
-/// Scales the vectors to a volume and spreads points uniformly.
+/// Scales the vectors so that their cell has the given volume, and fills the cell with uniformly random points.
 Shape make_shape(std::string name, std::vector<double> vectors, double volume, std::int64_t points) {
   const double factor = std::cbrt(volume / gradus::pair_histogram_volume(vectors));
   for (double& number : vectors) number *= factor;
@@ -76,8 +76,8 @@ gradus::PairHistogramResult timed(Shape& shape, double bin_width, const gradus::
   return result;
 }
 
-/// Returns the best rate of the filter alone, in pairs per second: all pairs in a cube, with the same number of bins up
-/// to nearly half of its side.
+/// Returns the best rate of the filter alone, in counted pairs per second. It is measured in a cube, with the same
+/// number of bins, up to a distance of nearly half of the cube's side.
 double filter_rate(gradus::Execution execution) {
   const bool on_gpu = execution.variant == "cuda_filter";
   const std::int64_t points = on_gpu ? 200'000 : 20'000;

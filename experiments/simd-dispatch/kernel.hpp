@@ -5,7 +5,7 @@
 
 constexpr int clusters = 16;
 
-/// `points` has `count` pairs (x, y), `centroids` 16 pairs. `count` must be a multiple of 16.
+/// `points` has `count` pairs (x, y), and `centroids` has 16 pairs. `count` must be a multiple of 16.
 using Kernel = void(const float* points, std::int64_t count, const float* centroids, std::int32_t* labels);
 
 Kernel nearest_highway;

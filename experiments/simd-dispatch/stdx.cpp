@@ -1,5 +1,5 @@
-// Compiled once per instruction set by the build, which also sets the function's name; main.cpp selects one at run
-// time.
+// The build compiles this file once per instruction set, each time with another name of the function. main.cpp selects
+// a function at run time.
 #include <experimental/simd>
 #include <limits>
 

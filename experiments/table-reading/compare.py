@@ -2,10 +2,12 @@
 
 usage: compare.py READ_TABLE FOLDER [REPEATS [MEBIBYTES]]
 
-READ_TABLE is the program of read_table.cpp (target `read_table`). FOLDER holds the tables, which are made once. Set the
-CPUs with taskset: all sides use the CPUs they are allowed. pyarrow is skipped if missing. Prints a row for each table:
-its size, and for each side the median rate in GB/s with minimum and maximum, by wall clock and by CPU time (which other
-programs disturb less), and the ratio of its time to Gradus' by either measure.
+READ_TABLE is the program of read_table.cpp (target `read_table`). FOLDER holds the tables; missing tables are made. Set
+the CPUs with taskset: every library uses all CPUs that the process may use. pyarrow is skipped if it is not installed.
+
+Prints the size of each table and one row for each library. A row has the median rate in GB/s and the median ratio of
+the library's time to Gradus' time, each with minimum and maximum. Both are measured by wall clock and by CPU time,
+which other programs disturb less.
 """
 
 import os

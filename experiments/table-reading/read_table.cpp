@@ -1,5 +1,6 @@
-// Reads tables as `gradus` does and reports the time, for the comparison with pandas and pyarrow in compare.py. For
-// each line "FILE THREADS [DROPPED COLUMNS]" on standard input it prints "SECONDS PROCESSOR_SECONDS ROWS COLUMNS SUM".
+// Reads tables as `gradus` does and reports the time. compare.py runs this program to compare Gradus with pandas and
+// pyarrow. For each line "FILE THREADS [DROPPED COLUMNS]" on standard input, the program prints "SECONDS
+// PROCESSOR_SECONDS ROWS COLUMNS SUM".
 #include <chrono>
 #include <cstdio>
 #include <ctime>

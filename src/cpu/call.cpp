@@ -8,8 +8,8 @@
 namespace gradus::cpu {
 namespace {
 
-/// The state of a thread of the OpenMP runtime: the last call that set the thread's environment, and the environment
-/// that the thread had before.
+/// The state of a thread of the OpenMP runtime: the number of the last call that set the thread's environment, and the
+/// thread's environment before that call.
 struct Worker {
   std::uint64_t call = 0;
   core::FloatEnvironment before;
@@ -31,7 +31,8 @@ Call::Call() {
 
 void Call::take_team(int threads) {
   if (threads <= threads_) return;
-  // The parallel region below may start threads. They inherit the environment that they would have without this call.
+  // The parallel region below may start threads, which inherit this thread's environment. They must inherit the
+  // caller's environment, as they would without this call.
   const bool is_default = environment_.before().is_default();
   if (!is_default) environment_.before().set();
   bool changed = false;
@@ -50,7 +51,7 @@ Call::~Call() {
   if (number_ == 0) return;
   outermost = nullptr;
   if (threads_ == 1 || (!changed_ && environment_.before().is_default())) return;
-    // Threads that the runtime started after take_team() had run also get the caller's environment.
+    // If the runtime started threads after take_team(), these threads get the caller's environment, too.
 #pragma omp parallel num_threads(threads_)
   if (omp_get_thread_num() != 0) (worker.call == number_ ? worker.before : environment_.before()).set();
 }

@@ -7,10 +7,10 @@
 
 namespace gradus::cpu {
 
-/// Exists while a public call runs in the calling thread. The calling thread, and each thread of the teams that
-/// start_team() starts during the call, has the default floating-point environment. The destructor restores the
-/// environment of the calling thread and of the OpenMP runtime's threads, which outlive the call. A nested call changes
-/// nothing.
+/// An object of this class exists while a public call runs in the calling thread. During the call, the calling thread
+/// has the default floating-point environment, and so has each thread of the teams that start_team() starts. The
+/// destructor restores the environment of the calling thread and of the OpenMP runtime's threads, which outlive the
+/// call. A nested call changes nothing.
 class Call {
  public:
   Call();
@@ -34,7 +34,7 @@ class Call {
   std::uint64_t number_ = 0;  ///< 0 for a nested call
   int threads_ = 1;
   bool chooses_threads_ = false;
-  bool changed_ = false;  ///< true if at least one runtime thread had another environment
+  bool changed_ = false;  ///< true if at least one runtime thread did not have the default environment
 };
 
 }  // namespace gradus::cpu

@@ -32,7 +32,7 @@ std::vector<std::string> states_of_team(int threads) {
   return states;
 }
 
-/// Covers teams within a call, including a team after a smaller one, for which a runtime may end threads.
+/// Tests teams within a call. One team follows a smaller team, for which a runtime may have ended threads.
 void expect_default_within_a_call(std::string_view what) {
   const Call call;
   start_team(4);
@@ -124,7 +124,8 @@ constexpr bool limits_only_stacks = !__has_feature(address_sanitizer);
 constexpr bool limits_only_stacks = true;
 #endif
 
-/// Returns the result of a job in a child process whose address space suffices for a few more threads of 64 MiB each.
+/// Runs a job in a child process and returns the result. The child's address space suffices for a few more threads of
+/// 64 MiB each.
 std::string where_threads_are_few(const std::function<bool()>& job) {
   return tests::in_child([&] {
     ::setenv("OMP_STACKSIZE", "64M", 1);
@@ -153,7 +154,7 @@ TEST(StartableThreads, LimitATeam) {
               return ready > 2 && ready < 9 && chosen_threads(1e12, {.threads = 100}) == 100;
             }),
             "");
-  // If this process had run a team, its child would be refused for another reason.
+  // This process must not have run a team before, because the child would then be refused for another reason.
   const std::string message = where_threads_are_few([] {
     require_startable(100);
     return true;

@@ -21,7 +21,8 @@
 #define GRADUS_CPU_COLUMN_RANGES
 namespace gradus::cpu {
 
-// Ranges of some lanes. Plain data, because it is passed to code compiled for other instruction sets.
+// The ranges of some lanes (columns). Plain data, because it is passed to code that is compiled for other instruction
+// sets.
 template <class T>
 struct LaneRanges {
   std::int64_t lanes;
@@ -40,7 +41,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Widens the ranges by `rows` rows, for one vector of columns starting at `lane`.
+// Widens the ranges of one vector of columns, starting at `lane`, by the values of `rows` rows.
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE void widen_ranges(Lanes lanes, const T* values, std::int64_t stride, std::int64_t lane,
                              const LaneRanges<T>& ranges) {
@@ -51,7 +52,8 @@ HWY_INLINE void widen_ranges(Lanes lanes, const T* values, std::int64_t stride, 
     const auto value = hn::LoadU(lanes, values + row * stride + lane);
     lowest = hn::Min(value, lowest);
     highest = hn::Max(value, highest);
-    zeros = hn::MulAdd(value, hn::Zero(lanes), zeros);  // x * 0 is NaN for NaN and infinity, and sums stay NaN
+    // x * 0 is NaN if x is NaN or infinite. The sum then stays NaN.
+    zeros = hn::MulAdd(value, hn::Zero(lanes), zeros);
   }
   hn::StoreU(lowest, lanes, ranges.lowest + lane);
   hn::StoreU(highest, lanes, ranges.highest + lane);
@@ -63,7 +65,7 @@ void visit_rows(const T* values, std::int64_t stride, std::int64_t count, const 
   const hn::ScalableTag<T> lanes;
   const hn::CappedTag<T, 1> one;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
-  // Processes several rows at a time, so that the ranges are loaded and stored once for all of them.
+  // Processes several rows at a time, so that the ranges are loaded and stored only once for these rows.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together) {
@@ -111,8 +113,8 @@ void visit(const T* values, std::int64_t stride, std::int64_t count, const LaneR
   else HWY_DYNAMIC_DISPATCH(visit_rows_f64)(values, stride, count, ranges);
 }
 
-// Reads the rows as one stream of "lanes". A group of whole rows is treated as one row, so that vectors are full even
-// if there are few columns. After a stop request the result is incomplete.
+// Treats a group of whole rows as one long row, whose elements are called lanes. Vectors are therefore full even if
+// there are few columns. After a stop request the result is incomplete.
 template <class T>
 Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
@@ -194,7 +196,7 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
   const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
-  // If the magnitude of a value is at least this limit, no bit of the value is below `enough`.
+  // One limit per column. If the magnitude of a value is at least the limit, the value has no bit below 2^enough.
   std::vector<T> coarse_from;
   for (const int exponent : enough)
     coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));

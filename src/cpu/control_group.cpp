@@ -40,7 +40,7 @@ std::uint64_t number_behind(const std::string& file, const std::string& key) {
 struct Files {
   const char* memory_limit;
   const char* memory_usage;
-  const char* reclaimable;  ///< key of this amount in memory.stat
+  const char* reclaimable;  ///< key in memory.stat of the amount of reclaimable memory
 };
 constexpr Files version1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version2 = {"/memory.max", "/memory.current", "inactive_file"};
@@ -90,7 +90,7 @@ std::vector<Mount> mounts(const std::string& file) {
 }
 
 /// Returns the path of a group relative to the mounted part of its hierarchy, or "" for the root of that part. In a
-/// container, the path may be outside of the mounted part; the limits of the mounted root then apply.
+/// container, the path may be outside of the mounted part. If it is, the limits of the mounted root apply.
 std::string below_mount(const std::string& path, const std::string& root) {
   if (path.find("/..") != std::string::npos) return "";
   if (root == "/") return path == "/" ? "" : path;

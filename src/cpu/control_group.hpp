@@ -1,4 +1,5 @@
-// Limits that the control group of this process (a container, a batch job, a service) sets.
+// The limits that the control group of this process sets. A container, a batch job or a service runs in a control
+// group.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@ namespace gradus::cpu {
 struct ControlGroup {
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-  double processors = std::numeric_limits<double>::infinity();  ///< quota / period
+  double processors = std::numeric_limits<double>::infinity();  ///< CPU quota, as a number of CPUs
   std::uint64_t memory_limit = no_limit;
   std::uint64_t memory_left = no_limit;  ///< bytes left below the limit; inactive file pages count as free
 };
 
-/// Returns the minimum of each limit over the group and all its ancestors, in hierarchies of versions 1 and 2.
-/// Unreadable files set no limit. `root` precedes every path, for tests. memory_left is set only `with_usage`, because
-/// reading the usage takes time.
+/// Reads the limits of the group and of all its ancestors, in hierarchies of versions 1 and 2, and returns the minimum
+/// of each limit. Unreadable files set no limit. `root` precedes every path, for tests. memory_left is set only if
+/// `with_usage` is true, because reading the usage takes time.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
 /// Returns the limits of this process's control group. They are read only once, because reading takes a tenth of a

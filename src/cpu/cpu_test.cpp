@@ -45,7 +45,8 @@ TEST(Share, CoversEveryItemOnceInOrder) {
           most = std::max(most, range.size());
         }
         ASSERT_EQ(next, count) << parts << ' ' << granule;
-        // The last granule may be incomplete, so shares may differ by up to one granule more.
+        // Two shares differ by at most one granule. If the last granule is incomplete, they may differ by more, but by
+        // less than two granules.
         ASSERT_LT(most - least, 2 * granule) << count << ' ' << parts << ' ' << granule;
       }
 }
@@ -157,8 +158,8 @@ TEST(PinningOrder, KeepsToTheAllowedProcessors) {
   const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // the topology does not contain 99
   EXPECT_EQ(core_count(machine.get(), allowed), 5);
   EXPECT_EQ(compact_order(machine.get(), allowed), allowed);
-  // The first package has the cores {1} and {2 3}. The second package has the core {8 9} and, under another cache,
-  // {15}.
+  // The first package has the cores {1} and {2 3}. The second package has the cores {8 9} and {15}, which have separate
+  // caches.
   EXPECT_EQ(scatter_order(machine.get(), allowed), (Order{1, 8, 2, 15, 99, 9, 3}));
 }
 

@@ -8,7 +8,8 @@ namespace gradus::cpu {
 /// Returns the machine's memory in bytes, or the control group's limit if the limit is less.
 std::uint64_t total_memory();
 
-/// Returns how many bytes a job may still allocate: MemAvailable, or what the control group leaves if that is less.
+/// Returns the number of bytes that a job may still allocate: MemAvailable, or the memory that the control group leaves
+/// if it is less.
 std::uint64_t available_memory();
 
 /// Asks the operating system to back untouched memory with large pages, which save page faults and TLB misses.

@@ -3,8 +3,8 @@
 
 namespace gradus::cpu {
 
-/// Throws Error unless the system lets the process start `threads` threads. Cheap if this thread has had that many
-/// before.
+/// Throws Error unless the system lets the process start `threads` threads. Cheap if the calling thread has already run
+/// a team of as many threads.
 void require_startable(int threads);
 
 }  // namespace gradus::cpu

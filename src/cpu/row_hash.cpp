@@ -26,7 +26,8 @@ void add(std::uint64_t& hash, const T& value) {
   hash ^= hash >> 32;
 }
 
-/// Returns the hash of a row and its number. Hashes long rows in several chains, to hide the latency of the products.
+/// Returns the hash of a row's values and the row's number. Hashes long rows in several chains, to hide the latency of
+/// multiplications.
 template <class T>
 std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
   constexpr std::int64_t chains = 4;

@@ -31,7 +31,7 @@ Store& store() {
   return *the_store;
 }
 
-/// Limits the idle blocks, because a search of them must not take longer than a small job.
+/// The largest number of idle blocks. Searching the blocks must not take longer than a small job.
 constexpr std::size_t most_blocks = 32;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 

@@ -1,5 +1,6 @@
 // Scratch memory that a job borrows from the process. The first use of fresh memory costs a page fault per 4 KiB. In a
-// job of some milliseconds, these faults take as long as the job. Freed blocks are therefore kept for the next job.
+// job of some milliseconds, these faults take as long as the rest of the job. Freed blocks are therefore kept for the
+// next job.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace gradus::cpu {
 
-/// Uninitialised memory, aligned to a 4 KiB page, in large pages if the system has them. The process keeps up to
+/// Uninitialised memory, aligned to a 4 KiB page. Uses large pages if the system has them. The process keeps up to
 /// Scratch::kept bytes of unused blocks. The constructor throws OutOfMemoryError if not enough memory is left.
 class Scratch {
  public:

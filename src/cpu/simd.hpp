@@ -1,5 +1,6 @@
 // The instruction sets for which vectorised code is compiled. Include this file before hwy/highway.h. Each dispatched
-// file is compiled once per instruction set, so only sets that make a difference for the kernels are used.
+// file is compiled once per instruction set. To save compilation time, sets that hardly speed up the kernels are left
+// out.
 #pragma once
 
 // GRADUS_NATIVE compiles only the best set that the compiler's flags allow. The kernels test for HWY_AVX3 and have no

@@ -1,5 +1,6 @@
-// Reports orderings of threads to the thread sanitizer. It cannot see an ordering that a library built without the
-// sanitizer establishes. In other builds these functions are empty.
+// Reports the ordering of events in different threads to the thread sanitizer. The sanitizer cannot see an ordering
+// that a library establishes if the library was built without the sanitizer. In builds without the sanitizer, these
+// functions are empty.
 #pragma once
 
 #if defined(__has_feature)
@@ -11,8 +12,8 @@
 
 namespace gradus::cpu {
 
-/// Announces an event: everything that this thread has done so far happens before whatever follows a later call of
-/// announce_seen(event).
+/// Announces an event. Everything that this thread has done so far happens before everything that another thread does
+/// after a later call of announce_seen(event).
 inline void announce_done([[maybe_unused]] const void* event) {
 #ifdef GRADUS_THREAD_SANITIZER
   __tsan_release(const_cast<void*>(event));

@@ -57,8 +57,9 @@ std::vector<int> find_allowed_processors() {
   return allowed;
 }
 
-/// Returns the number of cores of one rank. Ranks on one machine share the cores that each of them may use. If a
-/// launcher has pinned this rank to a part of the machine, proportionally fewer ranks share this part.
+/// Returns the number of cores of one rank: an equal share of the cores that this process may use. If a launcher has
+/// pinned this rank to a part of the machine, the rank gets an equal share of the whole machine instead, but at most
+/// this part.
 int cores_of_a_rank(int neighbours) {
   const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const int usable = usable_cores();
@@ -197,14 +198,14 @@ int other_running_threads() {
   static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
   static std::atomic<int> known{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
-  // relaxed: a thread that sees only one of the two stores below uses a count that is either new or one period old.
+  // relaxed: if a thread sees only one of the two stores below, its count is either new or one period old.
   if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
     return known.load(std::memory_order_relaxed);
   char room[128];
   const auto running = [&room] { return running_threads(read_file("/proc/loadavg", room)); };
   int others = 0;
   if (running() > 1) {
-    // Excludes threads of this process, which may be waiting for their next job.
+    // Excludes threads of this process, because they may be spinning while they wait for their next job.
     const int own = own_running_threads();
     others = std::max(running() - own, 0);
   }
@@ -285,8 +286,8 @@ void PinnedTeam::restore() noexcept {
   if (saved_.empty()) return;
 #pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
-    // A thread that was started after pinning has inherited thread 0's pinning. It gets the affinity of the thread that
-    // it replaced.
+    // If a thread was started after pinning, it has inherited thread 0's pinning. It gets the former affinity of the
+    // thread that it replaced.
     const auto own = std::ranges::find(saved_, thread_identity(), &Saved::thread);
     const Saved& saved = own != saved_.end() ? *own : saved_[static_cast<std::size_t>(omp_get_thread_num())];
     if (saved.thread >= 0) bind_thread(0, saved.affinity);

@@ -10,21 +10,23 @@
 
 namespace gradus::cpu {
 
-/// Returns the number of threads of the job: execution.threads if set, otherwise one per available core, or a rank's
-/// share of the cores. Returns 1 in a child process that has_lost_threads(). Throws UsageError if execution.threads is
-/// negative or above 4096.
+/// Returns the number of threads of the job. If execution.threads is set, returns this number. Otherwise returns one
+/// thread per available core; ranks on one machine share the cores. Returns 1 in a child process for which
+/// has_lost_threads() is true. Throws UsageError if execution.threads is negative or above 4096.
 int thread_count(const Execution& execution);
 
-/// Returns true in a forked child of a process that ran a job on several threads. Such a child lacks these threads.
+/// Returns true in a forked child of a process that ran a job on several threads. The child process does not have these
+/// threads.
 bool has_lost_threads();
 
-/// Prepares a job to run on `threads` threads, before its first parallel region, and returns their number. Gives the
-/// threads the environment of the public call (cpu/call.hpp). Throws Error if the system lets the process start only
-/// fewer threads. Throws UnsupportedError for several threads in a forked child of a process that had several, because
-/// GNU's OpenMP runtime would hang.
+/// Prepares a job to run on `threads` threads, and returns this number. Must be called before the job's first parallel
+/// region. Gives the threads the environment of the public call (cpu/call.hpp). Throws Error if the system does not let
+/// the process start as many threads. Throws UnsupportedError if `threads` exceeds 1 in a forked child of a process
+/// that had several threads, because GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
-/// Returns how many of `threads` get enough of the `operations` (additions or similar) to be worth waking.
+/// Returns the number of threads, at most `threads`, that get enough of the `operations` (additions or similar) to be
+/// worth waking.
 constexpr int threads_for(std::int64_t operations, int threads) {
   constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
   const std::int64_t worth = operations / worth_a_thread;
@@ -38,7 +40,7 @@ struct Range {
 };
 
 /// Returns the contiguous share of [0, count) for `part` of `parts`. Shares begin and end at multiples of `granule` or
-/// at `count`. The numbers of granules of two shares differ by at most one; the last granule may be incomplete.
+/// at `count`. The numbers of granules of any two shares differ by at most one. The last granule may be incomplete.
 constexpr Range share(std::int64_t count, int part, int parts, std::int64_t granule = 1) {
   const std::int64_t granules = (count + granule - 1) / granule;
   const std::int64_t begin = granules / parts * part + (granules % parts < part ? granules % parts : part);
@@ -48,9 +50,9 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
   return {first, last};
 }
 
-/// Hands out [0, count) piece by piece. Each part begins with its share(), whose data may be in the part's caches and
-/// memory node. Then the part takes pieces of other shares, so that all parts end together even if some cores or shares
-/// are slower.
+/// Hands out [0, count) piece by piece to parts (threads). Each part begins with its share(), because the data of this
+/// share may be in the caches and memory node of the part's core. Then the part takes pieces of other shares, so that
+/// all parts end at the same time even if some cores or shares are slower.
 class SharedWork {
  public:
   /// `piece` is the number of elements handed out at a time, and also the granule of the shares.
@@ -84,10 +86,11 @@ class SharedWork {
   std::vector<Share> shares_;
 };
 
-/// Decides how many threads a loop of passes uses. On a machine whose cores are all busy with other work, a barrier
-/// waits some milliseconds until the last thread gets a core again. For short passes, this wait is many times the work.
-/// The duration of each pass is therefore compared with the CPU time of its work. If the pass took longer than a single
-/// thread would have taken with two thirds of a core, the next passes use one thread before the team is tried again.
+/// Decides how many threads a loop of passes uses. If other programs keep all cores of the machine busy, a barrier
+/// waits some milliseconds until the last thread gets a core again. In a short pass, this wait takes many times as long
+/// as the work. The duration of each pass is therefore compared with the CPU time of its work. If the pass took longer
+/// than a single thread with two thirds of a core would have taken, the next passes use one thread. Then the team is
+/// tried again.
 class PayingTeam {
  public:
   /// If `may_shrink` is false, threads() always returns `most`.
@@ -95,7 +98,7 @@ class PayingTeam {
 
   int threads() const { return backoff_passes_left_ > 0 ? 1 : most_; }
 
-  /// Exists during a pass.
+  /// An object of this class exists during a pass.
   class Pass {
    public:
     explicit Pass(PayingTeam& team);
@@ -111,7 +114,7 @@ class PayingTeam {
     std::atomic<std::int64_t> worked_{0};  ///< CPU time of the work, in nanoseconds
   };
 
-  /// Exists while a thread works on its share of a pass without waiting.
+  /// An object of this class exists while a thread works on its share of a pass without waiting.
   class Share {
    public:
     explicit Share(Pass& pass);
@@ -131,23 +134,25 @@ class PayingTeam {
   int backoff_passes_ = 8;       ///< number of passes on one thread after the next slow pass
 };
 
-/// Returns how many of `threads`, at least 1, find a CPU that no other program keeps busy now. A larger team would wait
-/// for CPUs at each barrier. Returns `threads` if the process may not use all CPUs or their load is unknown.
+/// Returns the number of CPUs that no other program keeps busy now, but at least 1 and at most `threads`. A larger team
+/// would wait for CPUs at each barrier. Returns `threads` if the process may not use all CPUs, or if the load of the
+/// CPUs is unknown.
 int threads_with_processor(int threads);
 
 /// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text contains no number.
 int running_threads(std::string_view loadavg);
 
-/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or its control
-/// group's quota, rounded up, if the quota is less. Computed once.
+/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or, if it is less,
+/// the control group's quota, rounded up. Computed once.
 int usable_cores();
 
 /// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.
 const std::vector<int>& allowed_processors();
 
 /// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.
-/// compact: all hardware threads of a core, then of the neighbouring core. scatter: a core from every package, memory
-/// node and cache in turn, and the first hardware thread of every core before any second one. none: empty.
+/// compact: all hardware threads of a core, then all hardware threads of the neighbouring core. scatter: takes cores
+/// from each package, memory node and cache in turn, and the first hardware threads of all cores before any second
+/// hardware thread. none: returns an empty list.
 std::vector<int> pinning_order(Pinning pinning);
 
 /// Returns the logical CPUs that the calling thread may run on, ascending.
@@ -160,8 +165,8 @@ int bind_thread(int thread, const std::vector<int>& processors);
 /// Pins the calling OpenMP team of `threads` threads for the lifetime of the object: thread t to the CPU with index t
 /// modulo the length of pinning_order(). The destructor restores the threads' former affinity. Does nothing for
 /// Pinning::none. Throws Error if the operating system refuses. During the lifetime, parallel regions should have
-/// `threads` threads or one: for a smaller region, a runtime may end threads and later start new ones, which are pinned
-/// like thread 0.
+/// either `threads` threads or one thread. For a smaller team, a runtime may end threads and later start new threads,
+/// which are pinned like thread 0.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, Pinning pinning);

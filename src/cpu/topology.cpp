@@ -70,7 +70,7 @@ std::vector<Core> in_turn(const std::vector<std::vector<Core>>& lists) {
   return joined;
 }
 
-/// Returns all cores. Allowed CPUs that the topology does not contain come last, as one core each.
+/// Returns all cores. Allowed CPUs that the topology does not contain come last, and each counts as one core.
 template <class Merge>
 std::vector<Core> all_cores(hwloc_topology_t topology, const std::vector<int>& allowed, const Merge& merge) {
   std::vector<Core> cores;

@@ -1,5 +1,5 @@
-// GPU memory in one piece, for a job that knows in advance how much memory it needs. One check ensures that everything
-// fits. The single allocation and release take some tens of microseconds each.
+// GPU memory that a job allocates in one piece, because it knows in advance how much memory it needs. One check ensures
+// that everything fits. The allocation and the release each take some tens of microseconds.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ class Arena {
   /// Execution::gpu_memory_limit. Throws OutOfMemoryError with the needed and the free memory.
   explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
-  /// Ensures that parts of `bytes` more bytes can be taken, if needed with another allocation. For needs that are not
-  /// known in advance.
+  /// Ensures that parts of `bytes` more bytes can be taken. Allocates more memory if necessary. Serves jobs that do not
+  /// know all their needs in advance.
   void reserve(std::uint64_t bytes) {
     if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
     if (memory_.size() > 0) filled_.push_back(std::move(memory_));
@@ -39,7 +39,7 @@ class Arena {
   }
 
   /// The amount of memory taken so far. release() frees everything that was taken after the mark, which must no longer
-  /// be in use. There must be no reserve() between mark and release.
+  /// be in use. reserve() must not be called between mark and release.
   struct Mark {
     std::uint64_t taken = 0;
   };

@@ -27,7 +27,8 @@ inline void check(cudaError_t error, const char* what,
   if (error != cudaSuccess) fail(error, what, where);
 }
 
-/// Checks, right after a launch, that the driver accepted it. The next wait reports errors of the running kernel.
+/// Checks that the driver accepted a launch. Must be called right after the launch. Errors of the running kernel are
+/// reported by the next wait.
 inline void check_launch(const char* kernel, const std::source_location& where = std::source_location::current()) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     fail(error, std::string("the launch of ") + kernel, where);

@@ -13,7 +13,7 @@ namespace {
 
 using Word = unsigned long long;
 
-/// Converts a double to an integer, preserving the order of numbers, for atomic minima and maxima.
+/// Converts a double to an integer for atomic minima and maxima. The integers have the same order as the doubles.
 __host__ __device__ inline Word ordered(double value) {
 #ifdef __CUDA_ARCH__
   const auto bits = static_cast<Word>(__double_as_longlong(value));
@@ -24,8 +24,9 @@ __host__ __device__ inline Word ordered(double value) {
 }
 double from_ordered(Word bits) { return std::bit_cast<double>(bits >> 63 ? bits & ~(Word{1} << 63) : ~bits); }
 
-// Launch shape: like visit_columns. A thread first reads the current result, and writes only if its own result changes
-// it. If the value that it read is outdated, it performs at most a redundant atomic operation.
+// Launch shape: like visit_columns. A thread first reads the common result. It performs an atomic operation only if the
+// thread's own result is more extreme. If the value that the thread has read is outdated, at most one atomic operation
+// is redundant.
 template <class T>
 __global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highest, Word* finest, Word* first_bad) {
   T low = std::numeric_limits<T>::infinity();

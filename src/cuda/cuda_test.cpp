@@ -108,7 +108,8 @@ TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   EXPECT_THROW(upload(matrix.view(), device, staging, 1, stream), Error);
 }
 
-// Tests consecutive and concurrent jobs. Memory that one job returns serves the next job, and never two jobs at a time.
+// Tests consecutive and concurrent jobs. The next job reuses the memory that a job returns. Two jobs never use the same
+// memory at a time.
 TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
   unsigned char* first = nullptr;
   {

@@ -1,8 +1,9 @@
 // A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's GPU memory. Copies
 // the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
-// Every build compiles host code that includes this header and the headers of GPU code that use it. Without CUDA, they
-// only declare the classes, and the functions in each room's gpu/not_compiled.cpp throw core::not_compiled().
+// Every build includes this header and the headers of GPU code, because host code includes them. In a build without
+// CUDA, these headers only declare the classes, and the functions in each room's gpu/not_compiled.cpp throw
+// core::not_compiled().
 #pragma once
 
 #include <string>
@@ -32,12 +33,13 @@ inline constexpr bool is_compiled = false;
 
 inline constexpr bool is_compiled = true;
 
-/// Makes its GPU the current device of the constructing thread for the lifetime of the object.
+/// A job on a GPU. During the lifetime of the object, the GPU is the current device of the thread that constructed the
+/// object.
 class Job {
  public:
   /// Uses the GPU of `execution`, which must exist (execution::start_gpu_job() checks this). `threads` is the number of
-  /// CPU threads for transfers, `bytes` the size of memory(). Throws OutOfMemoryError with the needed and the free
-  /// memory.
+  /// CPU threads for transfers, and `bytes` is the size of memory(). Throws OutOfMemoryError with the needed and the
+  /// free memory.
   Job(const Execution& execution, int threads, std::uint64_t bytes = 0)
       : gpu_(execution.gpu), threads_(threads), callers_stream_(execution.stream), device_(execution.gpu),
         memory_(bytes, execution.gpu_memory_limit), staging_(execution.stop) {}
@@ -51,11 +53,12 @@ class Job {
   /// Returns the job's memory. Its size must be the sum of part_bytes() and bytes_to_bring() over all parts.
   Arena& memory() { return memory_; }
 
-  /// Waits, once per job, for the work in Execution::stream. Must be called before the job reads or writes the caller's
-  /// GPU memory. Throws UsageError that begins with `what` if the address is not in this GPU's memory.
+  /// Must be called before the job reads or writes the caller's GPU memory. The first call waits for the work in
+  /// Execution::stream. Throws UsageError, with a message that begins with `what`, if the address is not in this GPU's
+  /// memory.
   void admit(const void* address, const char* what);
 
-  /// Returns the size of the part of memory() that bring() needs.
+  /// Returns the number of bytes of memory() that bring() takes for these rows.
   template <class T>
   static std::uint64_t bytes_to_bring(MatrixView<const T> rows) {
     return rows.place().is_host() ? part_bytes(rows.rows() * rows.columns(), sizeof(T)) : 0;
@@ -65,8 +68,8 @@ class Job {
     return bytes_to_bring(as_column(elements));
   }
 
-  /// Returns the rows on the GPU. Rows that are already there are used in place, after admit(). Other rows are copied
-  /// to memory(), without gaps.
+  /// Returns a view of the rows on the GPU. If the rows are already on the GPU, calls admit() and uses them in place.
+  /// Otherwise copies them to memory(), without gaps.
   template <class T>
   MatrixView<const T> bring(MatrixView<const T> rows, const char* what) {
     if (!rows.place().is_host()) {
@@ -84,7 +87,7 @@ class Job {
   }
 
   /// Copies the rows, without gaps between them, to `to` on the GPU. If the rows are in host memory, returns when the
-  /// copy is complete. If they are on the GPU, only enqueues the copy.
+  /// copy is complete. If the rows are on the GPU, only enqueues the copy.
   template <class T>
   void copy_here(MatrixView<const T> rows, T* to) {
     if (rows.rows() == 0 || rows.columns() == 0) return;
@@ -102,7 +105,8 @@ class Job {
     stream_.wait();
   }
 
-  /// Returns a copy of rows on the GPU. Use it for few rows; for large matrices copy_back() is faster.
+  /// Returns a copy, in host memory, of rows on the GPU. Use it for few rows. For large matrices, copy_back() is
+  /// faster.
   template <class T>
   Matrix<T> copy_to_host(MatrixView<const T> rows) const {
     Matrix<T> copy(rows.rows(), rows.columns());
@@ -120,7 +124,7 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// Returns the ranges of rows on the GPU, and throws the same errors as cpu::column_ranges().
+  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges().
   template <class T>
   core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what) {
     core::FoundRanges found = find_ranges(rows);
@@ -138,7 +142,8 @@ class Job {
     }
     return scratch_;
   }
-  /// Takes the scratch words from memory(). If their number is known in advance, this saves an allocation.
+  /// Takes the scratch words from memory(), which saves an allocation. Call it if the number of words is known in
+  /// advance.
   void reserve_scratch(std::int64_t words) {
     scratch_ = memory_.take<Word>(words);
     scratch_words_ = words;
@@ -174,14 +179,14 @@ class Job {
   Word* scratch_ = nullptr;
   std::int64_t scratch_words_ = 0;
   Staging staging_;
-  Stream stream_;  ///< destroyed first, because it waits for work that still uses the memory
+  Stream stream_;  ///< destroyed first, because its destructor waits for work that still uses the memory
 };
 
 #endif
 
-/// Calls visit(number of the first row, rows in host memory) for consecutive blocks of rows until it returns false. If
-/// the rows are on a GPU, `job` is a Job on this GPU, from which the rows are copied. If they are in host memory, `job`
-/// is null.
+/// Calls visit(number of the first row, rows in host memory) for consecutive blocks of rows until visit() returns
+/// false. If the rows are on a GPU, `job` is a Job on this GPU, and visit() receives copies of the rows. If the rows
+/// are in host memory, `job` is null.
 template <class T, class AnyJob, class Visit>
 void visit_rows(MatrixView<const T> rows, const AnyJob* job, const Visit& visit) {
   if constexpr (is_compiled) {

@@ -23,7 +23,7 @@ inline int block_threads(const Execution& execution, int preferred) {
   return threads;
 }
 
-/// Returns how many blocks of `threads` threads give each of `count` elements a thread.
+/// Returns the number of blocks of `threads` threads for one thread per element.
 inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
@@ -51,8 +51,8 @@ inline double fma_per_second(int element_bytes) {
   if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  // Rates per multiprocessor and clock. Large GPUs of a generation are half as fast in double as in float, others are
-  // much slower in double.
+  // Rates per multiprocessor and clock. The large GPUs of a generation are half as fast in double as in float. The
+  // other GPUs are much slower in double.
   const bool is_large = minor == 0 && generation < 12;
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);
@@ -60,9 +60,9 @@ inline double fma_per_second(int element_bytes) {
   return answer();
 }
 
-/// Allows a kernel `bytes` of dynamic shared memory on the current GPU, which is more than the default of 48 KiB. The
-/// limit is a property of the kernel and common to all threads. It is only ever raised, under a lock, so that a job in
-/// another thread cannot lower the limit that this job needs.
+/// Allows a kernel `bytes` of dynamic shared memory on the current GPU. Needed for more than the default of 48 KiB. The
+/// limit belongs to the kernel, so all threads of the process share it. It is only ever raised, under a lock. A job in
+/// another thread therefore cannot lower the limit that this job needs.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);

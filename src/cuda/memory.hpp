@@ -1,4 +1,4 @@
-// Classes that own GPU memory. Transfers check their sizes.
+// Classes that own GPU memory and check the sizes of transfers.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 namespace gradus::cuda {
 
-/// A stream whose blocks are scheduled before blocks of other streams.
+/// A stream with priority: its blocks are scheduled before the blocks of other streams.
 class UrgentStream {
  public:
   UrgentStream() {
@@ -17,7 +17,7 @@ class UrgentStream {
   UrgentStream(const UrgentStream&) = delete;
   UrgentStream& operator=(const UrgentStream&) = delete;
   ~UrgentStream() {
-    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after the stream
+    cudaStreamSynchronize(stream_);  // waits, because pending work may use memory that is freed after this destructor
     cudaStreamDestroy(stream_);
   }
 
@@ -27,7 +27,7 @@ class UrgentStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Makes work of one stream wait for work of another. Does not record time.
+/// Makes the work of one stream wait for the work of another stream. Cannot measure time.
 class Signal {
  public:
   Signal() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }

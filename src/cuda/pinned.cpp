@@ -13,8 +13,8 @@ namespace gradus::cuda {
 
 namespace {
 
-// Blocks have whole pages, because a page cannot be pinned twice. Their sizes are powers of two, so that the memory of
-// one job fits another job.
+// Blocks consist of whole pages, because a page cannot be pinned twice. Their sizes are powers of two, so that the
+// memory of one job fits another job.
 constexpr std::uint64_t least_bytes = 65536;
 
 /// Pinned memory that no job currently uses.
@@ -39,7 +39,7 @@ struct Store {
     return memory;
   }
 
-  /// Keeps the memory if there is room. Returns true if the memory was kept.
+  /// Keeps the memory for later jobs if there is room. Returns true if the memory was kept.
   bool keep(Buffer<unsigned char>& memory) {
     const std::lock_guard lock(mutex);
     const auto bytes = static_cast<std::uint64_t>(memory.size());
@@ -51,7 +51,7 @@ struct Store {
 };
 
 Store& store() {
-  // Never destroyed, because the driver may be unloaded earlier when the process exits.
+  // Never destroyed, because the driver may already be unloaded when static objects are destroyed.
   static Store* const the_store = new Store;
   return *the_store;
 }

@@ -11,9 +11,9 @@
 namespace gradus::cuda {
 
 /// Pinned host memory, borrowed from the process. It is ordinary memory that is registered with the driver.
-/// Registration takes 70 us or more (cudaMallocHost takes 900 us), so up to staging_bytes of freed memory are kept for
-/// the next job. If the driver refuses the registration, or loses it (cudaDeviceReset), copies are slower but still
-/// correct.
+/// Registration takes 70 us or more (cudaMallocHost takes 900 us). Up to staging_bytes of freed memory therefore stay
+/// registered for the next job. If the driver refuses a registration or loses it (cudaDeviceReset), copies are slower
+/// but still correct.
 class BorrowedMemory {
  public:
   BorrowedMemory() = default;

@@ -1,4 +1,4 @@
-// Splits long work on a GPU into launches of about a tenth of a second, between which stop requests take effect.
+// Splits long work on a GPU into launches of about a tenth of a second. Stop requests take effect between launches.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Portions {
 
   /// Calls launch(first, number) for consecutive ranges of [0, count) that end at multiples of `granule`. launch()
   /// enqueues kernels into the stream. run() waits for the kernels only if the work needs several launches, so short
-  /// work has no additional waits. Throws InterruptedError after a stop request; no launch is then in flight.
+  /// work has no additional waits. After a stop request, throws InterruptedError when no launch is in flight.
   template <class Launch>
   void run(std::int64_t count, double operations_of_an_element, std::int64_t granule, const Stream& stream,
            const Launch& launch) {
@@ -39,7 +39,7 @@ class Portions {
       stream.wait();
       core::honour_stop(stop_, "stopped while the GPU was at work");
       const double seconds = std::max(core::seconds_since(start), 1e-6);
-      // A short last range is a poor measure of the speed, so it may only lower the estimate.
+      // The last range may be too short to measure the speed well, so it may only lower the estimate.
       const double factor = std::clamp(seconds_of_a_launch / seconds, 0.25, 8.0);
       if (number == granules * granule || factor < 1) operations_ *= factor;
       first += number;

@@ -6,8 +6,8 @@
 
 namespace gradus::cuda {
 
-/// Pinned host memory for transfers: the number of buffers, of which some are in transit while others are filled, and
-/// their total size.
+/// The number of pinned buffers for transfers, and their total size in host memory. Some buffers are in transit while
+/// others are filled.
 inline constexpr int staging_parts = 4;
 inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 

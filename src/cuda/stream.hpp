@@ -28,7 +28,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
-    cudaStreamSynchronize(stream_);  // pending work may use memory that is freed after the stream
+    cudaStreamSynchronize(stream_);  // waits, because pending work may use memory that is freed after this destructor
     cudaStreamDestroy(stream_);
   }
 

@@ -10,13 +10,13 @@ namespace gradus::cuda {
 
 namespace {
 
-// Below this size, the driver copies contiguous memory equally fast, and one thread packs rows as fast as several
-// threads.
+// Below this size, staged transfers are no faster than the driver's copies of contiguous memory, and several threads
+// pack rows no faster than one.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
 
-// More threads do not fill a part faster than the bus empties it, and waiting for more threads takes longer. A transfer
-// of 268 MB to an NVIDIA H200 takes 5.3 ms with 8 threads, 6.1 ms with 16 threads, and 4.8 ms from memory that is
-// already pinned.
+// With this many threads, a part is filled as fast as the bus empties it. Waiting for more threads would take longer. A
+// transfer of 268 MB to an NVIDIA H200 takes 5.3 ms with 8 threads, 6.1 ms with 16 threads, and 4.8 ms from memory that
+// is already pinned.
 constexpr int most_copying_threads = 8;
 
 // The driver embeds up to this many bytes of ordinary memory in its command buffer. Longer copies use an engine that

@@ -1,6 +1,6 @@
-// Transfers of large host memory to and from the GPU, through four pinned buffers in turn. While some buffers are in
-// transit, CPU threads fill or empty the next one. The driver would copy ordinary memory with one thread and without
-// this overlap.
+// Transfers large amounts of data between host memory and the GPU. Four pinned buffers are used in turn. While some
+// buffers are in transit, CPU threads fill or empty the next one. The driver alone would copy ordinary memory with one
+// thread and without this overlap.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Hopper's matrix instructions for a warpgroup (four consecutive warps), and copies of whole tiles that load the
-// operands of these instructions. The copy engine makes the copies and counts their bytes at a barrier in shared
-// memory.
+// Hopper's matrix instructions for a warpgroup (four consecutive warps), and copies of tiles, which are the operands of
+// these instructions. The copy engine copies whole tiles and counts their bytes at a barrier in shared memory.
 //
 // A tile in shared memory begins at a multiple of 1024 bytes. Its rows have 128 bytes: 64 FP16 elements along the
 // summed dimension. swizzled() permutes the eight 16-byte units of a row, so that eight rows that are read together use
@@ -43,14 +42,15 @@ using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// Returns the instruction's descriptor of a tile: the tile's address, the distance of 1024 bytes between groups of
-/// eight rows, and the permutation of the units. Add 2 to the descriptor to move 16 elements along a row.
+/// Returns the descriptor by which the instruction finds a tile. It encodes the tile's address, the distance of 1024
+/// bytes between groups of eight rows, and the permutation of the units. Add 2 to the descriptor to move 16 elements
+/// along a row.
 inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
 
-/// Computes sums = rows columns', or sums += rows columns' if `adds` is not 0, for 64 rows, 128 columns and 16 FP16
-/// elements of the summed dimension. Runs asynchronously; see wait_for_products().
+/// Multiplies 64 rows by 128 columns, over 16 FP16 elements of the summed dimension. If `adds` is 0, computes sums =
+/// rows columns', otherwise sums += rows columns'. Runs asynchronously; see wait_for_products().
 inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns, int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
   asm volatile(
@@ -110,8 +110,8 @@ __device__ void pin(float (&sums)[columns][4]) {
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
 
-/// Changes the number of registers per thread to `count`. Released registers become available to the block's other
-/// warpgroups.
+/// Changes the number of registers per thread to `count`. If a warpgroup releases registers, the block's other
+/// warpgroups can use them.
 template <int count>
 __device__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -159,15 +159,15 @@ class Barrier {
         : "memory");
     return done != 0;
   }
-  /// Copies bytes with the copy engine, whose progress this barrier counts. `bytes` must be a multiple of 16.
+  /// Copies bytes with the copy engine. This barrier counts the copied bytes. `bytes` must be a multiple of 16.
   __device__ void copy(void* to, const void* from, unsigned int bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_address(to)),
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
   }
-  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix. The barrier counts its
-  /// bytes.
+  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix. The barrier counts the
+  /// copied bytes.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::

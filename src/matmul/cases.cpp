@@ -37,7 +37,7 @@ CaseData changed(CaseData data, const Change& change) {
   return data;
 }
 
-/// Replaces the elements at some places.
+/// Returns `data` with every element replaced by special(place, element, limits).
 template <class Special>
 CaseData with_special(CaseData data, const Special& special) {
   data.element = [usual = data.element, special](const Place& place, const Limits& limits) {
@@ -158,7 +158,7 @@ void add_scalars(const Add& add) {
 }
 
 void add_values(const Add& add) {
-  // 1024.5 has one bit more than TF32 and BF16 can hold.
+  // 1024.5 needs 12 significant bits. TF32 has 11, and BF16 has 8.
   add("needs_all_bits", [](auto seed) {
     return with_special(product(3, 4, 5, seed), [](const Place& place, double, const Limits&) {
       return place.operand == 'A' ? (place.column == 0 ? 1024.5 : 0) : (place.row == 0 ? 1.0 : 0.0);
@@ -189,7 +189,7 @@ void add_values(const Add& add) {
       return place.operand == 'A' ? std::ldexp(element, 8) * limits.least : element;
     });
   });
-  // The products are below the smallest positive number, but their sums are not.
+  // Each product is below the smallest positive number, but the sum of many products is not.
   add("below_the_least", [](auto seed) {
     return with_special(product(18, 35, 600, seed), [](const Place&, double element, const Limits& limits) {
       return element * std::sqrt(limits.least) * 1.5;
@@ -207,7 +207,7 @@ void add_values(const Add& add) {
   });
   add("cancelling", [](auto seed) {
     return with_special(product(20, 33, 512, seed), [seed](const Place& place, double, const Limits&) {
-      // The second half of k cancels the first half except for a few bits.
+      // The second half of the terms cancels the first half except for a few bits.
       Place first = place;
       const bool is_a = place.operand == 'A';
       std::int64_t& inner = is_a ? first.column : first.row;
@@ -327,7 +327,7 @@ LaidOut<T>::LaidOut(std::int64_t batches, std::int64_t rows, std::int64_t column
   const auto size =
       static_cast<std::size_t>(std::max<std::int64_t>(different * std::max(batch_stride_, line * outer), 1));
   elements_.reserve(size);
-  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // like the file readers and NumPy
+  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // file readers and NumPy do this, too
   elements_.assign(size, static_cast<T>(-77));
   if (layout == Layout::backwards && rows * columns > 0) {
     first_ = (rows - 1) * row_stride_ + (columns - 1) * column_stride_;
@@ -367,7 +367,7 @@ template <class T>
 std::string PreparedCase<T>::fault_in(const LaidOut<T>& c, const Variant& variant) const {
   const Truth<T>& right = truth();
   const MatmulView<const T> view = c.view();
-  std::vector<T> rest = c.elements();  // must be unchanged except for the elements of C
+  std::vector<T> rest = c.elements();  // everything but the elements of C must be unchanged
   std::size_t index = 0;
   for (std::int64_t batch = 0; batch < problem_.batches; ++batch)
     for (std::int64_t row = 0; row < problem_.m; ++row)

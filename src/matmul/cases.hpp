@@ -58,7 +58,7 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Returns "" if `value` satisfies the contract of a row, otherwise a description of the error.
+/// Returns "" if `value` satisfies the contract of a variant, otherwise a description of the error.
 template <class T>
 std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
                   MatmulAccuracy accuracy);
@@ -115,7 +115,7 @@ class PreparedCase {
   mutable std::optional<Truth<T>> truth_;
 };
 
-/// The types that code for all problems (the variant table and the case loops) needs from this problem.
+/// The types and functions of this problem that generic code needs: the variant table and the loops over test cases.
 struct Trial : Room {
   using Variant = matmul_detail::Variant;
   using Case = matmul_detail::Case;

@@ -9,7 +9,8 @@
 namespace gradus::matmul_detail {
 
 /// Provides an address at which the CPU can read a view. For a view in host memory, this is the view's address. For a
-/// view on a GPU, it is the address of a copy in host memory, which extends from the view's first to its last element.
+/// view on a GPU, it is the address of a copy in host memory. The copy contains everything from the view's first to its
+/// last element.
 template <class T>
 class HostImage {
  public:

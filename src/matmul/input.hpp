@@ -1,4 +1,4 @@
-// A and B in the type and memory in which products read them.
+// Provides A and B in the type and in the memory that products read.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_
   }
 }
 
-/// A or B as products read it: the caller's matrix, or a copy of the caller's floats in double.
+/// A or B as products read it: the caller's matrix, or a copy in double if the caller's floats must be converted.
 template <class T, class From>
 class Input {
   static constexpr bool is_copied = !std::is_same_v<T, From>;

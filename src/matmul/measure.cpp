@@ -10,7 +10,7 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-// The number of products that takes a few seconds on one core in the exact type.
+// The number of multiply-adds that one core computes in a few seconds in the exact type.
 template <class T>
 constexpr double most_products = sizeof(T) == sizeof(float) ? 1e9 : 5e7;
 constexpr double fewest_elements = 256;

@@ -13,10 +13,10 @@ template <class T>
 class ErrorSample {
  public:
   ErrorSample() = default;
-  /// Saves the elements of C that the comparison needs before the product overwrites them.
+  /// Saves the old elements of C that the comparison needs. Must be constructed before the product overwrites C.
   explicit ErrorSample(const Problem<T>& problem);
   static std::uint64_t bytes(const Problem<T>& problem);
-  /// Compares C with the exact result, after the product. Throws InterruptedError after a stop request.
+  /// Compares C with the exact result. Must be called after the product. Throws InterruptedError after a stop request.
   MatmulError measure(const Problem<T>& problem, int threads, const std::stop_token& stop) const;
 
  private:

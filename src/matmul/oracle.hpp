@@ -1,5 +1,5 @@
-// A straightforward computation of the canonical result and of the exact result. It is never a rung and never timed as
-// a baseline.
+// Computes the canonical result and the exact result in a straightforward way. The oracle is not a rung and is never
+// timed as a baseline.
 #pragma once
 
 #include <vector>

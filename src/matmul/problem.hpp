@@ -31,9 +31,10 @@ struct Shape {
   std::int64_t k = 0;
   int element_bytes = 4;
   MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< the accuracy that the caller requested
-  /// True if partial sums need separate memory, because C is still read or is contiguous along neither axis.
+  /// True if partial sums cannot be stored in C, because the old elements of C are needed, or because C is contiguous
+  /// along neither axis.
   bool totals = false;
-  core::Memory bring = {};  ///< memory that a GPU job needs to bring the matrices into the layout of variants
+  core::Memory bring = {};  ///< memory that a GPU job needs to bring the matrices into the variants' layout
 
   /// Returns the number of fused multiply-adds.
   double operations() const {
@@ -143,7 +144,7 @@ GRADUS_HOST_DEVICE T scaled(T beta, T before) {
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
-/// The unit roundoff: half the distance from 1 to the next T.
+/// The unit roundoff: half the distance from 1 to the next number of type T.
 template <class T>
 constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
 
@@ -157,7 +158,7 @@ inline double error_of(double roundings, double unit) {
   return g < 1 ? g / (1 - g) : std::numeric_limits<double>::infinity();
 }
 
-/// Returns the error bound of a sum of k products in any order if every product and every addition is rounded.
+/// Returns the error bound of a sum of k products, added in any order. Every product and every addition is rounded.
 template <class T>
 double textbook_bound(std::int64_t depth) {
   return error_of(static_cast<double>(depth) + 2, unit_roundoff<T>);
@@ -179,7 +180,7 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
-/// The contract of rows that round every product and every sum, in the order of k.
+/// The contract of rows (variants) that add the products in the order of k and round every product and every sum.
 inline constexpr core::Contract textbook{
     .kind = core::Contract::within, .bound = rounded_unit<float>, .of = "k |A| |B|"};
 

@@ -18,9 +18,9 @@ struct Block {
   std::int64_t end_column() const { return column + columns; }
 };
 
-/// Calls multiply(a, b, c, block) for blocks of at most `rows` x `columns` elements until all of C is covered, one
-/// matrix of the batch after another. Between calls it reports progress and responds to a stop request. If k is large,
-/// even one element may take too long, so multiply() itself may return early after a stop request.
+/// Divides each matrix C of the batch into blocks of at most `rows` x `columns` elements. Calls multiply(a, b, c,
+/// block) for each block. Between calls it reports progress and responds to a stop request. If k is large, even one
+/// element may take too long, so multiply() itself may return early after a stop request.
 template <class T, class Multiply>
 void for_blocks(const Problem<T>& problem, const Execution& execution, std::int64_t rows, std::int64_t columns,
                 const Multiply& multiply) {

@@ -21,7 +21,7 @@ int worth_threads(const Shape& shape, const Variant& variant, const Execution& e
   };
   if (variant.backend == core::Backend::sequential) return 1;
   if (variant.backend != core::Backend::simd) return ready(worth(shape.operations()), shape.operations());
-  // Vector code takes one operation per vector, so memory traffic limits it, too.
+  // A vector instruction computes many elements, so memory traffic also limits the speed of vector code.
   const double vector = 64.0 / shape.element_bytes;
   const double work =
       shape.operations() / vector + static_cast<double>(shape.batches) *

@@ -5,7 +5,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Returns the largest number of threads for which the work takes longer than waking the threads.
+/// Returns the largest number of threads for which the work still takes longer than waking the threads.
 int worth_threads(const Shape& shape, const Variant& variant, const Execution& execution);
 
 }  // namespace gradus::matmul_detail

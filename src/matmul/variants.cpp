@@ -53,8 +53,8 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 
 namespace {
 
-/// Returns true if C has enough tiles to occupy the multiprocessors. Packing for cuda_tensor_f64 then pays however
-/// small k is.
+/// Returns true if C has enough tiles to occupy the multiprocessors. If so, packing for cuda_tensor_f64 pays for every
+/// k, however small.
 bool tensor_f64_pays(const Shape& shape) {
   constexpr double enough = 40;
   constexpr std::int64_t half_filled = panel_lines / 2;
@@ -63,7 +63,7 @@ bool tensor_f64_pays(const Shape& shape) {
   return tiles >= enough && std::min(shape.m, shape.n) >= half_filled;
 }
 
-/// Returns true if the tensor cores save more time than splitting into FP16 and packing cost.
+/// Returns true if the tensor cores save more time than it takes to split the elements into FP16 and to pack them.
 bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
 /// Returns true if a GPU finishes before the CPU, including start-up and transfers.

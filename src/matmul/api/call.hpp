@@ -16,7 +16,7 @@ std::string size_of(MatmulView<T> view) {
   return std::to_string(view.rows()) + " x " + std::to_string(view.columns());
 }
 
-/// Returns the number of products of A and B. Throws UsageError if A and B cannot be multiplied.
+/// Returns the number of products in the batch. Throws UsageError if A and B cannot be multiplied.
 template <class A, class B>
 std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
   if (a.columns() != b.rows())
@@ -28,12 +28,13 @@ std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
                    std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
 }
 
-/// Replaces a batch by an equal single product, in two cases. In the first, all products share one B, and the matrices
-/// A and the matrices C are stacked vertically in memory. In the second, all products share one A, and the matrices B
-/// and the matrices C are adjacent horizontally.
+/// Replaces a batch by one product with the same result, in two cases. In the first case, all products share one B, the
+/// matrices A are stacked vertically in memory, and so are the matrices C. In the second case, all products share one
+/// A, the matrices B are adjacent horizontally, and so are the matrices C.
 template <class T>
 void join_batch(Problem<T>& problem) {
-  // The sizes of matrices in memory have products that fit in 64 bits. If one size is 0, the others are arbitrary.
+  // The product of the sizes of a nonempty matrix fits in 64 bits. If one size is 0, the other sizes may be too large
+  // to multiply.
   if (problem.batches <= 1 || problem.m == 0 || problem.n == 0 || problem.k == 0) return;
   const auto below = [&](const auto& operand) { return operand.batch_stride == problem.m * operand.row_stride; };
   const auto beside = [&](const auto& operand) { return operand.batch_stride == problem.n * operand.column_stride; };

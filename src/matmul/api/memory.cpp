@@ -14,7 +14,7 @@ namespace room = matmul_detail;
 
 namespace {
 
-/// Returns the request. If a GPU holds the matrices, the request is set to run on that GPU.
+/// Checks the parameters and returns `execution`. If the matrices are on a GPU, the returned copy selects that GPU.
 Execution check(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);
@@ -55,9 +55,9 @@ std::uint64_t sample_bytes(const MatmulShape& shape, const MatmulOptions& option
 MemoryEstimate estimate(const room::Shape& sizes, const room::Variant& variant, const MatmulShape& shape,
                         const MatmulOptions& options, int threads) {
   MemoryEstimate most = variant.memory(sizes, threads);
-  // A batch that shares one A or one B may become a single product.
+  // If all products of a batch share one A or one B, join_batch() may replace the batch by a single product.
   for (std::int64_t room::Shape::*const side : {&room::Shape::m, &room::Shape::n}) {
-    if (sizes.operations() == 0) break;  // if there is nothing to compute, sizes are arbitrary
+    if (sizes.operations() == 0) break;  // if there is nothing to compute, sizes may be too large to multiply
     room::Shape joined = sizes;
     joined.*side *= joined.batches;
     joined.batches = 1;

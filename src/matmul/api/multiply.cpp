@@ -111,8 +111,8 @@ MatmulError measure_error(const room::Call<T, A, B>& call, const room::ErrorSamp
   return sample.measure(after, cpu::start_team(threads), call.execution.stop);
 }
 
-/// Computes the products and, if requested, their error. On entry `threads` is the estimated number of threads, on
-/// return the number that was used.
+/// Computes the products and, if requested, their error. On entry, `threads` is the estimated number of threads. On
+/// return, it is the number that was used.
 template <class T, class A, class B>
 MatmulResult<T> run(room::Call<T, A, B>& call, const room::Variant& variant, int& threads, std::vector<Phase>& phases) {
   if (call.reads) {

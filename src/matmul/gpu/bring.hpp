@@ -36,14 +36,15 @@ Buffer<std::remove_const_t<T>> packed(const CallerMatrix<T>& given, const Job& j
   return copy;
 }
 
-/// Returns an operand at `data` for contiguous, row-major matrices of the same sizes.
+/// Returns an operand that describes contiguous, row-major matrices at `data`. They have the sizes of `given`.
 template <class T, class U>
 Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
-/// Returns the operand of matrices that are already on the GPU in the required layout. Replaces strides that have no
-/// meaning (of a single row, column or matrix).
+/// Returns the operand for matrices that are already on the GPU in the required layout. The stride between the rows of
+/// a matrix with one row has no meaning, and neither has the stride between the columns of a matrix with one column.
+/// Both strides are set as for contiguous rows.
 template <class T>
 Operand<T> in_place(const CallerMatrix<T>& given) {
   Operand<T> operand = given.operand;
@@ -53,8 +54,8 @@ Operand<T> in_place(const CallerMatrix<T>& given) {
 }
 
 /// Copies matrices from host memory into contiguous rows on the job's GPU. On return, the copy is complete or queued in
-/// the job's stream. If the matrices are transposed on the GPU, `unturned` points to scratch memory for the same number
-/// of elements.
+/// the job's stream. If the matrices must be transposed on the GPU, `unturned` points to scratch memory for as many
+/// elements as the matrices have.
 template <class T, class Element, class Job>
 void fill(const CallerMatrix<T>& given, Transfer transfer, Element* to, Element* unturned, Job& job) {
   switch (transfer) {
@@ -73,8 +74,8 @@ void fill(const CallerMatrix<T>& given, Transfer transfer, Element* to, Element*
   }
 }
 
-/// Returns the matrices in rows of contiguous elements on the job's GPU. If `filled` is false, their memory is
-/// uninitialized. Throws UsageError if a view is not in the memory that it claims.
+/// Returns the matrices in rows of contiguous elements on the job's GPU. If `filled` is false, the elements are not
+/// copied. Throws UsageError if a view is not in the memory that it states.
 template <class T, class Job>
 Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
@@ -101,7 +102,8 @@ Operand<T> bring(const CallerMatrix<T>& given, const char* what, bool filled, Jo
   return result;
 }
 
-/// Copies the results that a variant has written into the memory from bring() to the caller's layout.
+/// Copies the results of a variant to the caller's matrices. The variant has written them to the memory that bring()
+/// returned.
 template <class T, class Job>
 void take_back(const Operand<T>& result, const CallerMatrix<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());

@@ -7,27 +7,27 @@
 
 namespace gradus::matmul_detail {
 
-/// The operands that allow 16-byte loads and stores.
+/// Flags of the operands: true if 16-byte loads and stores are possible.
 struct Wide {
   bool b;
   bool c;
 };
 
-/// Issues a thread's copies, which are the same elements of every portion. Each stage of shared memory holds one
-/// portion of A and one of B. The portion of A comes first, ordered by k: all rows for one k are contiguous, and
-/// consecutive k are Shape::a_pitch apart. A is transposed during the copy, which requires element-wise copies. The
-/// portion of B begins at Shape::a_elements and has rows Shape::b_pitch apart.
+/// Issues the copies of one thread, which copies the same positions of every portion. Each stage of shared memory holds
+/// one portion of A and one portion of B. The portion of A comes first, ordered by k: all rows for one k are
+/// contiguous, and consecutive k are Shape::a_pitch apart. A is transposed during the copy, which requires element-wise
+/// copies. The portion of B begins at Shape::a_elements, and its rows are Shape::b_pitch apart.
 template <class T, class Shape>
 class Copies {
  public:
-  /// Starts at k = `first`. Rows past the end of A repeat its last row, because the corresponding elements of C are not
-  /// stored.
+  /// Starts at k = `first`. Past the last row of A, that row is copied again. Any values would do, because the elements
+  /// of C that they affect are not stored.
   __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first,
                     const Wide& wide)
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / Shape::portion;
-    const std::int64_t last = product.m - 1 - top;  // last row of the tile inside A
+    const std::int64_t last = product.m - 1 - top;  // number of the last row of A, counted from the tile's first row
     a_rows_ = static_cast<int>(max(std::int64_t{0}, min(last - row, std::int64_t{Shape::rows})));
     a_left_ = product.k - first - thread % Shape::portion;
     a_ = &product.a(top + min(std::int64_t{row}, last), first + thread % Shape::portion);
@@ -80,9 +80,9 @@ class Copies {
   const T* b_;
   std::int64_t b_stride_;
   std::int64_t a_stride_;
-  std::int64_t a_left_;  ///< number of k from the thread's element to the end
+  std::int64_t a_left_;  ///< number of k from the thread's element to the end of k
   std::int64_t b_left_;
-  int a_rows_;   ///< number of rows of A from the thread's first row to the last
+  int a_rows_;   ///< number of rows of A after the thread's first row
   int b_there_;  ///< number of elements of the thread's vector that are inside B
   int a_to_;
   int b_to_;

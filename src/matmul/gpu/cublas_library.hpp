@@ -15,7 +15,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Returns whether the library is available, and if not, the reason.
+/// Returns whether the library is available. If it is not, the result states the reason.
 core::Support cublas_is_here();
 
 }  // namespace gradus::matmul_detail
@@ -33,7 +33,8 @@ enum class Math : int {
   fixed_point = 8  ///< emulates double by several tensor-core passes over integers
 };
 
-/// A product function of the library. The library is column-major, so its first operand is our B transposed.
+/// A product function of the library. The library is column-major, so the call computes C' = B' A'. Its first operand
+/// is our B.
 template <class T>
 using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
                          long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,
@@ -111,7 +112,7 @@ inline const Library& library() {
   return all;
 }
 
-/// Computes a product or a batch of products with one library call per portion.
+/// Computes a product or a batch of products. Divides the work into portions, with one library call for each.
 template <class T>
 void multiply(const Problem<T>& problem, Math math, const Execution& execution, std::vector<Phase>& phases) {
   static std::mutex one_at_a_time;  // a handle has one stream and is not thread-safe
@@ -120,7 +121,7 @@ void multiply(const Problem<T>& problem, Math math, const Execution& execution, 
   const Handle handle = library().handle(problem.gpu->gpu(), math);
   library().set_stream(handle, stream);
   const core::PhaseTimer timer(phases, "multiply");
-  const bool one = problem.batches == 1;  // portions consist of rows if true, otherwise of products
+  const bool one = problem.batches == 1;  // true: a portion is some rows of C; false: some products of the batch
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));

@@ -5,8 +5,8 @@
 
 namespace gradus::matmul_detail {
 
-/// Returns the number of multiply-adds of the first launch (see cuda::Portions). This many take a third of a second on
-/// the slowest rung, and the fastest rung rarely needs more than one launch.
+/// Returns the number of multiply-adds of the first launch (see cuda::Portions). The slowest rung takes a third of a
+/// second for this launch. The fastest rung rarely needs a second launch.
 template <class T>
 double first_portion() {
   constexpr double seconds_at_best = 0.02;

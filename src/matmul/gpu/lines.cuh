@@ -1,5 +1,6 @@
-// Kernels for products that are not tiled: tiny products, and products with a single row or column. The latter read
-// each element of the matrix once and are limited by memory. Also distributes blocks of k among blocks of threads.
+// Kernels for products that are not tiled: tiny products, and products with a single row or column. Products with a
+// single row or column read each element of the matrix once and are limited by memory. This file also distributes
+// blocks of k among blocks of threads.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -48,7 +49,7 @@ constexpr int line_threads = 128;
 // Matrix times column. A warp computes 32 rows, one per thread, and loads 32 x 32 elements at a time. In each row the
 // warp loads 32 neighbours, and it issues the loads of all rows before it waits. Each thread then reads its row from
 // shared memory. The next 32 x 32 elements are loaded while the current ones are used. Launch shape: a block of 4 warps
-// per 128 rows of C, or per part of k of these rows.
+// per 128 rows of C. If k is split, each part of k has a separate block.
 template <class T>
 __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product, Tiles tiles, Split<T> split) {
   constexpr int side = 32;
@@ -97,8 +98,8 @@ __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product
 
 // Matrix times column with the copy engine, for rows that begin at multiples of 16 bytes. One warp issues copies of 512
 // bytes from each of 32 rows and from the column. Each thread of the other warp computes one row. A gap of 16 bytes
-// between rows in shared memory lets eight threads read different banks. Throughput grows with the bytes in flight: the
-// copies need no registers, so six blocks per multiprocessor have 34 KiB each in flight.
+// between rows in shared memory lets eight threads read different banks. Throughput grows with the number of bytes in
+// flight. The copies need no registers, so a multiprocessor holds six blocks, each with 34 KiB in flight.
 struct LongRows {
   static constexpr int rows = 32;
   static constexpr int threads = 64;
@@ -108,8 +109,8 @@ struct LongRows {
   static constexpr int stage_bytes = rows * pitch + bytes;
 };
 
-/// Returns true if the copy engine can fetch the rows and the column. Only float benefits: double needs half as many
-/// additions per byte, so memory alone already limits multiply_rows().
+/// Returns true if the copy engine can fetch the rows and the column. Only float benefits. Double needs half as many
+/// additions per byte, so in double multiply_rows() is already limited by memory alone.
 template <class T>
 bool has_long_rows(const Problem<T>& problem) {
   if (sizeof(T) != sizeof(float)) return false;
@@ -118,7 +119,7 @@ bool has_long_rows(const Problem<T>& problem) {
          problem.k % vector_length<T> == 0;
 }
 
-// Launch shape: a block of two warps per 32 rows of C, or per part of k of these rows.
+// Launch shape: a block of two warps per 32 rows of C. If k is split, each part of k has a separate block.
 template <class T>
 __global__ void __launch_bounds__(LongRows::threads)
     multiply_long_rows(Product<T> product, Tiles tiles, Split<T> split) {
@@ -202,8 +203,8 @@ __global__ void __launch_bounds__(LongRows::threads)
 }
 
 // Row times matrix. A thread computes a vector of neighbouring columns and walks down their rows. Neighbouring threads
-// read neighbouring vectors. Launch shape: one block per 128 vectors of columns of C, or per part of k of these
-// columns.
+// read neighbouring vectors. Launch shape: one block per 128 vectors of columns of C. If k is split, each part of k has
+// a separate block.
 template <class T>
 __global__ void __launch_bounds__(line_threads)
     multiply_columns(Product<T> product, Tiles tiles, Split<T> split, bool wide) {

@@ -1,5 +1,5 @@
-// Describes where the caller's matrices are and how they reach the GPU in the layout that variants expect, which is
-// rows of contiguous elements. Plain C++, so that builds without CUDA can estimate memory.
+// Describes where the caller's matrices are and how they are brought to the GPU. Variants expect rows of contiguous
+// elements there. Plain C++, so that builds without CUDA can estimate memory.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct CallerMatrix {
   /// Returns the number of distinct matrices in memory.
   std::int64_t matrices() const { return operand.batch_stride == 0 ? 1 : batches; }
   std::int64_t elements() const { return matrices() * rows * columns; }
-  /// Returns the rows of all matrices as one matrix in host memory, or nothing if the rows are not evenly spaced.
+  /// Returns a view of the rows of all matrices as one matrix. Returns nothing if the rows are not evenly spaced.
   std::optional<MatrixView<T>> lines() const {
     const std::int64_t between_rows = rows > 1 ? operand.row_stride : matrices() > 1 ? operand.batch_stride : columns;
     if (!has_rows() || between_rows < columns) return std::nullopt;
@@ -41,8 +41,8 @@ struct CallerMatrix {
 
 /// The transfer that brings a matrix to the GPU in the required layout.
 enum class Transfer : std::uint8_t {
-  in_place,                 ///< used where it is on the GPU
-  turned,                   ///< rearranged on the GPU, where it already is
+  in_place,                 ///< already on the GPU, used without a copy
+  turned,                   ///< already on the GPU, rearranged there
   uploaded,                 ///< uploaded row by row
   uploaded_and_transposed,  ///< uploaded column by column, then transposed on the GPU
   packed                    ///< packed in host memory, then uploaded
@@ -52,7 +52,7 @@ template <class T>
 Transfer transfer_of(const CallerMatrix<T>& given) {
   if (given.there) return given.has_rows() ? Transfer::in_place : Transfer::turned;
   if (given.lines()) return Transfer::uploaded;
-  // A result is transferred from the GPU to the caller. A copy in host memory keeps this transfer simple.
+  // A result (T not const) must also be transferred back to the caller. A packed copy in host memory keeps this simple.
   return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 
@@ -69,7 +69,7 @@ core::Memory memory_of(const CallerMatrix<T>& given) {
   return {};
 }
 
-/// The operands of C = A B or of the transposed product C' = B' A', whichever copies less.
+/// The operands of C = A B or of the transposed product C' = B' A', whichever needs less memory for copies.
 template <class T>
 struct GpuOperands {
   Problem<T> problem;  ///< in the caller's layout
@@ -107,7 +107,7 @@ GpuOperands<T> gpu_operands(const Problem<T>& problem, const OnGpu& there) {
   return cost(transposed) < cost(straight) ? transposed : straight;
 }
 
-/// Returns an upper bound of the transfer's memory for matrices of this shape, whatever their layout.
+/// Returns an upper bound of the memory for the transfer of matrices of this shape. The bound holds for every layout.
 inline core::Memory most_to_bring(const Shape& shape, bool there) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
     return cuda::part_bytes(shape.batches * rows * columns, static_cast<std::size_t>(shape.element_bytes));

@@ -11,7 +11,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Panels have a multiple of this many rows or columns, except the last ones.
+/// The number of rows or columns of a panel is a multiple of this number, except in the last panel.
 inline constexpr std::int64_t panel_granule = 128;
 
 /// The division of a product into steps. A step multiplies a panel of rows of A by a panel of columns of B, or computes
@@ -63,7 +63,7 @@ struct PanelBytes {
   }
 };
 
-/// Returns the plan with the given numbers of panels on the GPU, and computes its memory.
+/// Returns the plan, completed by the given numbers of panels on the GPU and by the memory that it then needs.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);
@@ -78,7 +78,7 @@ inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeed
   return plan;
 }
 
-/// Returns the smallest number of panels of A that lets a step be prepared during the previous one.
+/// Returns the smallest number of panels of A on the GPU with which each step can be prepared during the previous step.
 inline std::int64_t least_a_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.m, plan.rows));
 }
@@ -86,8 +86,8 @@ inline std::int64_t least_b_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.n, plan.columns));
 }
 
-/// Completes a plan whose rows, columns and products are given. Chooses how many panels stay on the GPU and the order
-/// of steps so that the time is least. Returns a plan with 0 rows if nothing fits.
+/// Completes a plan whose rows, columns and products are given. Chooses the order of steps and the number of panels on
+/// the GPU for the least estimated time. Returns a plan with 0 rows if nothing fits.
 inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const PanelNeeds& needs,
                             std::uint64_t most_bytes) {
   // Rates of an H200, in bytes and operations per second. The transfer rate varies much between hosts.
@@ -113,7 +113,7 @@ inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const Pan
         double moved = whole_a + whole_b + steps * static_cast<double>(bytes.c);
         if (rows_outside && b_places < column_panels) moved += static_cast<double>(row_panels - 1) * whole_b;
         if (!rows_outside && a_places < row_panels) moved += static_cast<double>(column_panels - 1) * whole_a;
-        // The transfers of the first panels and of the last block overlap no computation.
+        // No computation overlaps the transfers of the first panels and of the last block.
         one.seconds = std::max(moved / bytes_per_second, shape.operations() / operations_per_second) +
                       static_cast<double>(bytes.a + bytes.b + bytes.c) / bytes_per_second + seconds_of_a_step * steps;
         if (one.seconds < best.seconds) best = one;

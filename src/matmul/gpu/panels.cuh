@@ -1,4 +1,5 @@
-// Launches kernels that multiply packed operands. The rung supplies the multiplication and what happens to the sums.
+// Launches kernels that multiply packed operands. The rung supplies the code that multiplies tiles and processes the
+// sums.
 #pragma once
 
 #include "cuda/warpgroup.cuh"
@@ -57,7 +58,8 @@ inline constexpr int copying_threads = 128;
 inline constexpr int multiplying_threads = 256;
 inline constexpr int packed_threads = copying_threads + multiplying_threads;
 
-/// Returns the shared memory of a block: the stages, the consumer's memory, and padding for an alignment of 1024 bytes.
+/// Returns the bytes of shared memory of a block: stages, the consumer's memory, and padding for alignment to 1024
+/// bytes.
 template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
     std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;
@@ -161,7 +163,7 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
-  // Kernels for packed operands are several times as fast as the slowest rung, to which first_portion() applies.
+  // first_portion() is chosen for the slowest rung. Kernels for packed operands are several times as fast.
   cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});

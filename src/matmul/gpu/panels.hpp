@@ -30,7 +30,7 @@ struct Panels {
   std::int64_t bytes() const { return tiles() * tile_bytes; }
 };
 
-/// The number of k per tile of unmodified elements: 64 for float, 16 for double.
+/// The length along k of a tile of unmodified elements: 64 for float, 16 for double.
 template <class T>
 constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 16;
 template <class T>
@@ -41,7 +41,7 @@ Panels plain_panels(std::int64_t matrices, std::int64_t lines, std::int64_t dept
   return {matrices, lines, depth, plain_tile_depth<T>, plain_tile_bytes<T>};
 }
 
-/// Returns the GPU memory for the panels of both operands if no matrix is repeated.
+/// Returns the bytes of GPU memory for the panels of A and B if every product of the batch has a separate A and B.
 inline std::uint64_t plain_panel_bytes(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k,
                                        int element_bytes) {
   std::uint64_t bytes = 0;

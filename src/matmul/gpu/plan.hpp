@@ -1,4 +1,4 @@
-// Chooses the kernel of cuda_pipelined and whether blocks of k are summed in parallel. Plain C++.
+// Chooses the kernel of cuda_pipelined, and decides whether blocks of k are summed in parallel. Plain C++.
 #pragma once
 
 #include <algorithm>
@@ -47,9 +47,9 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   return {};
 }
 
-/// Properties of a large GPU: its multiprocessors, and the number of threads that hides its memory latency. The
-/// estimate and the job must use the same plan, so these are constants instead of properties of the job's GPU. The
-/// result does not depend on them.
+/// Properties of a large GPU: the number of its multiprocessors, and the number of threads that hides its memory
+/// latency. The memory estimate and the job must use the same plan, so constants replace the properties of the job's
+/// GPU. The result does not depend on them.
 inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
 /// The largest number of elements of C for which k is split. The tiles of a larger C occupy the GPU without splitting.
@@ -59,9 +59,9 @@ inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
 inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }
 
-/// Returns how many blocks of k have their sums in memory at a time if they are summed in parallel, or 0 if this
-/// product never splits k. The result is the same for the transposed product and for a batch that is joined to one
-/// product.
+/// Returns the number of blocks of k whose sums are in memory at a time if blocks are summed in parallel. Returns 0 if
+/// k is never split for this shape. The result is the same for the transposed product and for a batch that is joined to
+/// one product.
 inline std::int64_t slices_of(const Shape& shape) {
   const std::int64_t blocks = blocks_of_k(shape);
   if (blocks < 2 || static_cast<double>(shape.batches) * static_cast<double>(shape.m) * static_cast<double>(shape.n) >
@@ -84,8 +84,8 @@ struct Plan {
 /// Upper bound of the shared memory that any kernel uses per block of threads.
 inline constexpr std::uint64_t most_shared_bytes = std::uint64_t{88} << 10;
 
-/// Returns true if packing A and B for the copy engine saves more time than it costs. Packing copies each element once.
-/// The product uses an element of A n times and an element of B m times.
+/// Returns true if packing A and B for the copy engine saves more time than the packing takes. Packing copies each
+/// element once. The product uses an element of A n times and an element of B m times.
 inline bool packing_pays(const Shape& shape) {
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
@@ -104,8 +104,9 @@ constexpr int threads_of(Kernel kernel) {
 }
 
 // Returns the kernel with the least estimated time for a shape. For tiled kernels, a multiprocessor processes its tiles
-// in sequence. Each tile costs the same even if the matrices do not fill it. Storing and adding split sums costs
-// another fifth. The other kernels are limited by memory latency and need many threads.
+// in sequence. Every tile takes the same time, even if the matrices do not fill it. If k is split, storing and adding
+// the sums takes an additional fifth of the time. The kernels for few rows or columns are limited by memory latency and
+// need many threads.
 inline Plan plan_of(const Shape& shape) {
   Plan plan;
   const auto tiles = [&](Kernel kernel) {
@@ -147,7 +148,7 @@ inline Plan plan_of(const Shape& shape) {
 }
 
 /// Returns the plan for a matrix times a column that the copy engine can fetch. Splits k into as many parts as can run
-/// concurrently, but into at most the slices of the original plan.
+/// concurrently, but never into more parts than `plan` has slices.
 inline Plan by_long_rows(Plan plan, const Shape& shape) {
   constexpr std::int64_t at_once = 6 * multiprocessors;
   plan.kernel = Kernel::long_rows;

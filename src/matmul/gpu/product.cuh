@@ -1,9 +1,9 @@
 // Common code of the CUDA rungs: a product as kernels see it, the numbering of its tiles, and the launches.
 //
-// Signed zeros. A chain of the canonical result starts from +0, and the total of the chains starts as the first chain.
-// The kernels may start the total from -0 instead, because -0 + x is x for every x. Past its borders A is padded with
-// -0 and B with +0. Their product is -0, which changes no sum, so a chain may continue to the end of a tile. If both
-// were padded with +0, the product +0 would turn a sum of -0 into +0.
+// Signed zeros. In the canonical result, each chain starts from +0, and the total starts as the sum of the first chain.
+// The kernels may start the total from -0 and add every chain, because -0 + x is x for every x. Past its borders A is
+// padded with -0 and B with +0. Their product is -0, which changes no sum, so a chain may continue to the end of a
+// tile. If both were padded with +0, the product +0 would turn a sum of -0 into +0.
 #pragma once
 
 #include "core/phases.hpp"

@@ -13,7 +13,7 @@ template <class T>
 void run_on_gpu(const Problem<T>& given, const OnGpu& there, const Variant& variant, const Execution& execution,
                 std::vector<Phase>& phases);
 
-/// Computes beta C for a C on a GPU, the result when there are no products to add.
+/// Computes beta C for a matrix C on a GPU. This is the result if there are no products to add.
 template <class T>
 void scale_on_gpu(const Problem<T>& given, const Execution& execution);
 

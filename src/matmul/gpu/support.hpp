@@ -9,7 +9,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Runs `cuda_pipelined`, to which other rungs pass the products that they do not support.
+/// Runs `cuda_pipelined`. Other rungs call this function for products that they cannot compute themselves.
 template <class T>
 Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
@@ -27,15 +27,13 @@ inline core::Support pipelined_on_gpu(const Shape& shape, const execution::Machi
   return execution::fits_shared(most_shared_bytes, "tiles", machine);
 }
 
-// Like gpu_memory(), plus packed operands or the sums of blocks of k that are summed in parallel.
+// Like gpu_memory(), plus either packed operands or the sums of blocks of k that are summed in parallel.
 inline core::Memory pipelined_memory(const Shape& shape, int threads) {
   core::Memory memory = gpu_memory(shape, threads);
   memory.device += shape.element_bytes == sizeof(float) && packing_pays(shape) ? packed_bytes(shape) : sum_bytes(shape);
   return memory;
 }
 
-// Like gpu_memory(), plus the panels of a tensor-core rung, and plus the needs of `strict` in case the tensor cores
-// cannot be used.
 inline core::Support on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
   if (shape.element_bytes != sizeof(float))
@@ -43,6 +41,8 @@ inline core::Support on_tensor_cores(const Shape& shape, const execution::Machin
   return execution::has_warpgroup_products(machine);
 }
 
+// Like pipelined_memory(), plus the panels of a tensor-core rung. pipelined_memory() is included because the rung may
+// have to compute the product as `strict`.
 template <int parts>
 core::Memory tensor_memory(const Shape& shape, int threads) {
   core::Memory memory = pipelined_memory(shape, threads);

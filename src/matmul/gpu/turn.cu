@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(side* rows_at_once)
   }
 }
 
-// Launch shape: one thread per element. Consecutive threads have elements that are contiguous in memory.
+// Launch shape: one thread per element. Consecutive threads process elements that are contiguous in memory.
 template <class T>
 __global__ void scale_elements(Product<T> product, std::int64_t elements) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

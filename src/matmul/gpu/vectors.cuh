@@ -13,7 +13,8 @@ struct alignas(16) Vector {
   T at[vector_length<T>];
 };
 
-/// Returns true if 16-byte loads and stores are possible at every multiple of vector_length in every row.
+/// Returns true if 16-byte loads and stores are possible in every row, at every column that is a multiple of
+/// vector_length.
 template <class T>
 GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
   constexpr std::int64_t length = vector_length<T>;
@@ -21,7 +22,7 @@ GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
          operand.batch_stride % length == 0;
 }
 
-/// Returns true if each pair of neighbours that begins at an even index can be loaded and stored at once.
+/// Returns true if one instruction can load or store each pair of neighbours that begins at an even column.
 template <class T>
 bool has_pairs(const Operand<T>& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.data) % (2 * sizeof(T)) == 0 && operand.row_stride % 2 == 0 &&

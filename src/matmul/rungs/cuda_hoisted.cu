@@ -1,9 +1,10 @@
 // cuda_hoisted: values that the loops recompute in every pass are computed once, before the loops.
 //
-// What changes from `cuda_unrolled`: there, each tile needs two addresses, which cost 64-bit multiplications of row,
-// column and stride, and four comparisons with the borders. Here, each thread advances two pointers, one along its row
-// of A and one down its column of B. It checks once whether the row and the column are inside the matrices. It checks
-// the border of k once per 32 tiles instead of in every tile. Its addresses in shared memory are pointers, too.
+// What changes from `cuda_unrolled`: there, each tile costs four comparisons with the borders and the computation of
+// two addresses, with 64-bit multiplications of row, column and stride. Here, each thread advances two pointers, one
+// along its row of A and one down its column of B. It checks once whether the row and the column are inside the
+// matrices. It checks the border of k once per 32 tiles instead of in every tile. Its addresses in shared memory are
+// pointers, too.
 //
 // The hoisted values occupy registers, so the launch bounds limit how many the compiler may use.
 //

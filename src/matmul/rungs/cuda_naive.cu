@@ -1,13 +1,13 @@
 // cuda_naive: each thread computes one element of C by walking along a row of A and a column of B.
 //
 // What changes from the CPU rungs: tens of thousands of threads run at once. The 32 threads of a warp compute
-// neighbouring elements of a row of C. They read the same element of A, which is a single transfer, and contiguous
+// neighbouring elements of a row of C. They all read the same element of A, in a single transfer. They read contiguous
 // elements of a row of B. While a warp waits for memory, other warps run. The order of accesses is not adapted to the
 // caches.
 //
-// Operations: 2 m n k. Bytes: a warp loads 33 elements for 32 multiply-adds: one of A, which all threads share, and 32
-// of B. The L1 cache delivers about one warp load per clock and multiprocessor, which limits the rate. Memory supplies
-// what the caches do not keep.
+// Operations: 2 m n k. Bytes: a warp loads 33 elements for 32 multiply-adds, namely 32 elements of B and one element of
+// A for all threads. The L1 cache delivers about one warp load per clock and multiprocessor, which limits the rate.
+// Memory supplies what the caches do not keep.
 // Limits: the matrices must fit the GPU's memory. A stop request waits for the end of a launch, which may take long if
 // k exceeds many millions. All sizes are allowed: threads outside the matrix do nothing.
 // Source: the CUDA C++ Programming Guide, matrix multiplication without shared memory.

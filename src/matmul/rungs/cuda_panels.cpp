@@ -8,14 +8,17 @@
 // * k is not divided. A block does not depend on the other blocks and has the same bits as without division.
 // * The order of the blocks is known in advance, so the panel that is evicted is always the one whose next use is
 //   farthest away. If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred
-//   once, and the other operand once per panel of the first.
-// * gpu/panel_plan.hpp chooses the sizes of panels: many blocks hide more of the transfers, large blocks transfer less.
+//   once, and the other operand is transferred once per panel of the first operand.
+// * gpu/panel_plan.hpp chooses the sizes of panels: many small blocks hide more of the transfer time, and few large
+//   blocks transfer fewer bytes.
 // * In a batch of small products, several products form one step.
 //
-// Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once if A or B fits, otherwise A once and B m
-// / (rows of a panel) times. The slower of computation and transfer determines the time.
-// Limits: the matrices must be in host memory. Twice 128 rows of A and 128 columns of B must fit the GPU's memory.
-// Source: tiling as in any product, one level further out.
+// Operations: as `cuda_pipelined`. Bytes to and from the GPU: if all of A or all of B fits, each matrix once. If
+// neither fits, C and one operand once, and the other operand several times: B m / (rows of a panel) times if A is
+// transferred once. The slower of computation and transfer determines the time.
+// Limits: the matrices must be in host memory. The GPU's memory must hold two panels of 128 rows of A and two panels of
+// 128 columns of B.
+// Source: tiling, as in any product, but at one more level of memory.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -118,7 +121,8 @@ class Handover {
  public:
   void step_is_ready() { change(ready_); }
   void block_is_computed() { change(computed_); }
-  /// Ends the waiting of the other thread. A thread calls this when it ends early.
+  /// Wakes the other thread. A thread calls this function if it ends early, so that the other thread does not wait for
+  /// it.
   void give_up() {
     const std::lock_guard<std::mutex> lock(mutex_);
     given_up_ = true;
@@ -207,9 +211,9 @@ class PanelRun {
     }
   }
 
-  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. Preparing
-  /// a step starts when the step two before it is done, because both may use the same places for panels and for the
-  /// block of C.
+  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. The
+  /// preparation of step s starts when step s - 2 is done, because both steps may use the same places for panels and
+  /// for the block of C.
   void copy_all() {
     const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
     for (std::size_t step = 0; step < steps_.size(); ++step) {
@@ -348,7 +352,7 @@ core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machin
   return core::Support::yes();
 }
 
-// Returns the minimum. With more memory, less is transferred.
+// Returns the least memory with which the rung works. With more memory it transfers fewer bytes.
 core::Memory panels_memory(const Shape& shape, int) {
   const std::uint64_t least =
       shape.operations() > 0 ? least_panel_bytes(shape, any_panels(execution::this_machine())) : 0;

@@ -11,9 +11,9 @@
 // * Small and narrow products use other tile sizes. A batch of tiny products uses a thread per element. Products with a
 //   single row or column use kernels that read each element of the matrix once and are limited by memory
 //   (gpu/lines.cuh).
-// * If C is too small to occupy the GPU and k is long, blocks of 256 products are summed in parallel, and their sums
-//   are stored. Another kernel adds the stored sums in order. The blocks of the canonical result are independent, so
-//   its bits do not change.
+// * If C is too small to occupy the GPU and k is long, blocks of 256 terms are summed in parallel, and their sums are
+//   stored. Another kernel adds the stored sums in order. In the canonical result, the blocks are independent, so the
+//   bits do not change.
 //
 // Barriers: one per portion, after all of the portion's copies have arrived. The barrier also ensures that no thread
 // still reads the previous portion, which the next copies overwrite. With packed operands, two barriers per stage
@@ -23,7 +23,8 @@
 // products with one row or column by memory.
 // Limits: as `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
-// high-performance matrix multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
+// high-performance matrix multiplication" (2008); split-k: CUTLASS, but here the additions keep the order of the
+// canonical result.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 
@@ -41,9 +42,9 @@ namespace {
 // ---------------------------------------------------------------------------------------------------------------------
 // Tiles
 
-/// The tile of a block. It has warps_down x warps_across warps. A warp has lanes_down x lanes_across threads, and a
-/// thread has own_rows x own_columns elements. A portion is `portion` columns of A and rows of B. Shared memory holds
-/// `stages` portions.
+/// The shape of a block's tile. A block has warps_down x warps_across warps, and a warp has lanes_down x lanes_across
+/// threads. Each thread computes own_rows x own_columns elements. The operands pass through shared memory in portions
+/// of `portion` columns of A and as many rows of B. Shared memory holds `stages` portions.
 template <class T, int warps_down_, int warps_across_, int lanes_down_, int own_rows_, int own_columns_, int portion_,
           int stages_, int blocks_per_multiprocessor_>
 struct PipelineShape {
@@ -83,9 +84,9 @@ template <class T>
 struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4 ? 32 : 16, 4, 2> {};
 
 /// Adds the product of `depth` columns of A and rows of B in shared memory to the sums. `a` and `b` point to the
-/// thread's first row and column. a_pitch and b_pitch are the distances to the next k. A thread has groups of
-/// neighbouring rows and columns. A group is one vector, and groups are a_apart and b_apart apart. Operands are loaded
-/// one k ahead of their use.
+/// thread's first row and column. a_pitch and b_pitch are the distances from one k to the next. A thread has groups of
+/// neighbouring rows and groups of neighbouring columns. Each group is one vector. Groups of rows are a_apart apart,
+/// and groups of columns are b_apart apart. Operands are loaded one k ahead of their use.
 template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
 __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
   constexpr int vector = vector_length<T>;
@@ -114,7 +115,7 @@ __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* 
   }
 }
 
-// Launch shape: one block per tile of C, or per part of k of a tile.
+// Launch shape: one block per tile of C. If k is split, each part of k has a separate block.
 template <class T, Kernel kernel>
 __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel>::blocks_per_multiprocessor)
     multiply_tiles(Product<T> product, Tiles tiles, Split<T> split, Wide wide) {
@@ -281,8 +282,8 @@ class RegisterTile {
 // Sums of blocks to totals
 
 // Launch shape: one thread per element of C, over all products. Unless `are_first`, `totals` holds the totals of the
-// preceding blocks of k. The kernel adds the available blocks and stores the totals in `totals` or, if `are_last`, the
-// result in C.
+// preceding blocks of k. The kernel adds the available blocks. If `are_last`, it stores the result in C, otherwise it
+// stores the totals in `totals`.
 template <class T>
 __global__ void add_sums(Product<T> product, Split<T> split, T* totals, bool are_first, bool are_last) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -417,8 +418,8 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
     add_sums<<<cuda::blocks_for(split.elements, threads), threads, 0, stream>>>(product, split, totals,
                                                                                 first_block == 0, split.end == blocks);
     cuda::check_launch("add_sums");
-    // Without this wait, short portions would be queued long before they run, and their launches would see no stop
-    // request.
+    // Without this wait, short launches would be queued long before they run, and a stop request could no longer
+    // prevent them.
     if (split.end < blocks) stream.wait();
   }
   stream.wait();

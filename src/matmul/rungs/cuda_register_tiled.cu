@@ -7,12 +7,12 @@
 // columns of A and 8 rows of B in shared memory. The elements of a thread are 16 apart in both directions, so that
 // neighbours in a warp read neighbouring elements from different banks and write contiguous elements.
 //
-// In f32 a thread keeps two sets of sums in 128 registers: one for the current block of 256 products and one for the
+// In f32 a thread keeps two sets of sums in 128 registers: one for the current block of 256 terms and one for the
 // preceding blocks. In f64 each element needs two registers, so a thread computes only 4 x 4 elements.
 //
-// Barriers: as `cuda_tiled`, once per 8 steps of k.
-// Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes (f32): from global memory two
-// elements per 128 multiply-adds, or 1/16 byte each; from shared memory one byte each.
+// Barriers: as `cuda_tiled`, but once per 8 values of k.
+// Operations: 2 m n k, with m and n rounded up to multiples of 128 (f64: 64). Bytes per multiply-add (f32): 1/16 byte
+// from global memory (two elements per 128 multiply-adds) and one byte from shared memory.
 // Limits: as `cuda_tiled`.
 // Source: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
 #include "matmul/gpu/support.hpp"

@@ -6,7 +6,7 @@
 // * The copy engine fetches tiles of A and B directly from the matrices, by row and column (cuda/tensor_map.hpp).
 //   During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
 //   sizes rule this out, A and B are packed into the same order.
-// * A warp computes 64 x 32 elements, which are 64 sums per thread. The totals over the blocks of 256 of k would need
+// * A warp computes 64 x 32 elements, which are 64 sums per thread. The totals over the blocks of 256 terms would need
 //   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
 //   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
@@ -30,8 +30,8 @@ namespace gradus::matmul_detail {
 namespace {
 
 constexpr int depth = plain_tile_depth<double>;
-constexpr int row_bytes = 128;  ///< length of a row in shared memory: eight units, whose order depends on the row
-constexpr int group = 16;       ///< number of neighbouring columns of B that share such a row for each k
+constexpr int row_bytes = 128;  ///< bytes of a row in shared memory: eight units, in an order that depends on the row
+constexpr int group = 16;       ///< number of columns of B in a row: 16 neighbours, for one k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
 /// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, it
@@ -112,8 +112,9 @@ class TensorCells {
   static constexpr std::size_t own_shared_bytes = sizeof(double) * own_sums * multiplying_threads;
   using Job = AnyJob;
 
-  // Lanes 4 i to 4 i + 3 read row i and column i of eight at k = 0 to 3. Any assignment of i to actual rows and columns
-  // is correct. With the one used here, the 16 lanes that are served together read 16 different pairs of banks.
+  // Lanes 4 i to 4 i + 3 read row i and column i (of eight rows and eight columns) at k = 0 to 3. Any mapping of the
+  // numbers i to rows and columns of the tile gives a correct result. This mapping lets the 16 lanes that are served
+  // together read 16 different pairs of banks.
   __device__ TensorCells(const Job& job, unsigned char* shared) : job_(job) {
     const int thread = static_cast<int>(threadIdx.x) - copying_threads;
     const int lane = thread % 32;
@@ -136,8 +137,8 @@ class TensorCells {
 #pragma unroll
     for (int r = 0; r < down; ++r) load_rows(tile, 0, r);
   }
-  /// Multiplies a tile whose first operands are already loaded. Calls wait(), then loads the first operands of the next
-  /// tile.
+  /// Multiplies a tile whose first operands are already loaded. Also calls wait() and then loads the first operands of
+  /// the next tile.
   template <class Wait>
   __device__ __forceinline__ void multiply(const unsigned char* tile, const unsigned char* next, const Wait& wait) {
 #pragma unroll

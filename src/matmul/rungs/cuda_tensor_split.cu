@@ -5,19 +5,21 @@
 //
 //   a b = a_high b_high + 2^-11 (a_high b_low + a_low b_high) + 2^-22 a_low b_low.
 //
-// The last term is as small as the error of the two-part representation, and is omitted. The high products and the
-// cross products have separate sums because of the factor 2^-11. Each product is exact, 22 bits from FP16 times FP16,
-// so the accuracy depends on the additions. A tensor core truncates towards zero instead of rounding. Over a long k,
-// truncation accumulates a far larger error than rounding in float. A tensor core therefore adds at most 64 high
-// products. Ordinary registers, 64 per thread, then add these sums with rounding. The cross products are so small that
-// the tensor core may add all of them.
+// The last term is as small as the error of representing a float by two parts, so it is omitted. The high products and
+// the cross products have separate sums because of the factor 2^-11. Each product of two FP16 numbers has 22 bits and
+// is exact, so the accuracy depends on the additions. A tensor core truncates towards zero instead of rounding. Over a
+// long k, truncation accumulates a far larger error than rounding in float. A tensor core therefore adds at most 64
+// high products. Ordinary registers, 64 per thread, then add these sums with rounding. The cross products are so small
+// that the tensor core may add all of them.
 //
-// The tile and the roles of the warps are the same. A stage holds both parts of both operands, and three stages fit.
+// The tile and the roles of the warps are as in `cuda_tensor_fast`. A stage holds both parts of both operands, and
+// three stages fit.
 //
 // Operations: 6 m n k on the tensor cores. Bytes: as `cuda_tensor_fast`, with twice as much written and read back.
 // Limits: as `cuda_tensor_fast`.
 // Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
-// theoretical peak performance" (2022). Scaling rows and columns, which avoids a narrower range, is our addition.
+// theoretical peak performance" (2022). The scaling of rows and columns, which avoids the narrow range of FP16, is not
+// from this paper.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
 

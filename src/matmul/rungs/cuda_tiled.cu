@@ -1,8 +1,8 @@
 // cuda_tiled: a block computes 32 x 32 elements of C from 32 x 32 tiles of A and B in shared memory.
 //
-// What changes from `cuda_naive`: all threads of a block use the elements that the block loads. An element of A or B
-// comes from global memory once per 32 multiply-adds instead of once for each. A thread loads one element of each tile,
-// then walks along a row of A's tile and a column of B's.
+// What changes from `cuda_naive`: all threads of a block use the elements that the block loads. Each element that comes
+// from global memory serves 32 multiply-adds instead of one. A thread loads one element of each tile, then walks along
+// a row of A's tile and a column of B's.
 //
 // Barriers: one after both tiles are filled, and one after all threads have read them, before they are overwritten.
 // Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): global memory supplies two elements per

@@ -2,11 +2,12 @@
 //
 // What changes from `cuda_tiled`: there, each multiply-add also costs a comparison, a jump and two address additions,
 // and it waits for its two loads from shared memory. Here, the loop over a tile needs no comparison and has constant
-// offsets. Eight elements of the row and eight of the column are loaded into registers before they are used. The loads
-// of one group of eight overlap each other, and they also overlap the multiply-adds of the previous group.
+// offsets. Eight elements of the row and eight of the column are loaded into registers before they are used. The eight
+// loads overlap each other and the multiply-adds of the previous eight elements.
 //
-// Barriers, operations and bytes: as `cuda_tiled`. Loads from shared memory remain the limit. Elements of a row are
-// contiguous, so a compiler may load four at once. Limits: as `cuda_tiled`.
+// Barriers, operations and bytes: as `cuda_tiled`. Loads from shared memory still limit the rate. The elements of a row
+// are contiguous, so the compiler may load four of them by one instruction.
+// Limits: as `cuda_tiled`.
 // Source: loop unrolling in the reduction of M. Harris, "Optimizing parallel reduction in CUDA" (2007).
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -1,11 +1,12 @@
-// cuda_warp_tiled: adds warp tiles between block tiles and thread tiles, and 128-bit loads.
+// cuda_warp_tiled: adds 128-bit loads, and warp tiles as a level between block tiles and thread tiles.
 //
 // What changes from `cuda_register_tiled`:
 // * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k the warp reads 32 elements
-//   of A and 64 of B from shared memory. In `cuda_register_tiled`, with 2 x 16 threads, it reads 16 and 128.
+//   of A and 64 of B from shared memory. In `cuda_register_tiled`, a warp has 2 x 16 threads and reads 16 elements of A
+//   and 128 of B.
 // * The 8 rows of a thread are two groups of 4 neighbours, and so are its 8 columns (f64: groups of 2). Each load
-//   instruction fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. The groups of consecutive threads are
-//   contiguous, so 8 threads read 128 contiguous bytes, each bank once.
+//   instruction fetches 16 bytes, so 64 multiply-adds need 4 loads instead of 16. Consecutive threads have contiguous
+//   groups, so 8 threads read 128 contiguous bytes and access each bank once.
 // * Loads from global memory also fetch 16 bytes if address and stride are multiples of 16 bytes. A is transposed on
 //   its way into shared memory, where it is indexed by k.
 // * The next tiles are loaded into registers while the current tiles are used. Shared memory holds two pairs of tiles,
@@ -55,7 +56,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
-  // The first index is the buffer, the second is k. The padding shifts the banks from one k to the next.
+  // The first index is the buffer, and the second is k. The padding shifts each k to other banks than the previous k.
   __shared__ alignas(16) T a_tiles[2][depth][rows<T> + vector];
   __shared__ alignas(16) T b_tiles[2][depth][columns<T>];
   const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
@@ -65,10 +66,12 @@ __global__ void __launch_bounds__(block_threads, 1)
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int warp = thread / 32;
-  // The thread's first row and column. Its next group begins after one group of each thread of the warp.
+  // The thread's first row and column in the tile. The first groups of all threads of the warp come before any thread's
+  // second group.
   const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
   const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
-  // The first elements that the thread copies. The distance to its next elements is what all threads copy at once.
+  // The first elements of A and B that the thread copies. Its next elements follow those that all threads copy at the
+  // same time.
   const int a_row = thread / (depth / vector);
   const int a_inner = thread % (depth / vector) * vector;
   constexpr int a_rows_at_once = rows<T> / loads<T>;

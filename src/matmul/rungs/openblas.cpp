@@ -1,7 +1,8 @@
 // openblas: OpenBLAS, the library that Debian and NumPy use for products. A baseline for comparison, never chosen.
 //
 // What changes from `simd_packed`: the kernels and the threads are OpenBLAS's. The kernels are written in assembly for
-// each CPU. The order of the sums, and with it the bits of the result, depends on the CPU and on the number of threads.
+// each CPU. The order of the additions depends on the CPU and on the number of threads, and so do the bits of the
+// result.
 //
 // The library is opened on first use, so that programs run without it. It is libopenblas.so.0, or the file named by the
 // environment variable GRADUS_OPENBLAS (for example, the one inside a NumPy package).
@@ -27,7 +28,8 @@ constexpr int row_major = 101;
 constexpr int not_transposed = 111;
 constexpr int transposed = 112;
 
-/// The functions of the library. NumPy's packages add a prefix to their names and use 64-bit integers.
+/// The functions of the library. In the copies inside NumPy packages, the function names have a prefix, and integers
+/// have 64 bits.
 class Library {
  public:
   Library() : library_({file()}) {

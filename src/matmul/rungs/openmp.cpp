@@ -1,13 +1,13 @@
 // openmp: the rows of C are shared among threads, and the two inner loops are swapped. A row of C becomes the sum of
-// the rows of B, each times an element of A.
+// all rows of B, each multiplied by an element of A.
 //
 // What changes from `sequential`: the rows of C are independent, so each thread computes some of them. The innermost
-// loop runs over columns, in which both the row of B and the sums are contiguous. Every byte of a cache line is used,
-// and the compiler puts several columns into one vector register. The sums of different columns do not wait for each
-// other.
+// loop runs over columns, so it accesses contiguous elements of a row of B and contiguous sums. Every byte of a cache
+// line is used, and the compiler puts several columns into one vector register. The sums of different columns do not
+// wait for each other.
 //
 // Work: m n k multiplications and additions. Bytes: each multiply-add loads an element of B and a sum, and stores the
-// sum, in a cache as long as B fits in one. Each row of C reads all of B.
+// sum. If B fits in a cache, these accesses stay in the cache. Each row of C reads all of B.
 // Limits: each thread needs a row of sums in addition to the matrices. Rounds every product and every sum, in the order
 // of k.
 // Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).

@@ -11,9 +11,9 @@
 //   cache and serve all rows. The packed rows of A stay in the last-level cache. C is loaded and stored once per 4 KiB
 //   of terms.
 // * A is packed into slivers of 12 rows and B into panels of two vectors of columns. The innermost loop reads both
-//   sequentially. Packing makes full use of every page and cache line, makes transposed matrices cost the same, and
-//   pads the borders with zeros. An operand that is used only once or twice, or that fits the L2 cache, is read in
-//   place.
+//   sequentially. Packing makes full use of every page and cache line, makes products of transposed matrices equally
+//   fast, and pads the borders with zeros. An operand is read in place if it is used only once or twice or fits the L2
+//   cache.
 // * A vector times a matrix is limited by memory bandwidth. Cores do not all read equally fast, so this product is
 //   handed out in small pieces (simd/lines.hpp, simd/row.hpp).
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
@@ -60,9 +60,11 @@ std::int64_t half_l2() {
   return half;
 }
 
-/// Returns the width of the widest strip in columns. `terms` elements of each column must fit half of the L2 cache.
+/// Returns the largest number of columns of a strip whose part of B fits half of the L2 cache. That part holds `terms`
+/// elements of each column.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  // A number of bytes. With fewer, the sums of a wider strip would outgrow the strip's part of B.
+  // In bytes. Even if a column has fewer bytes, the strip gets no wider, because the sums of a wider strip would
+  // outgrow its part of B.
   constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
@@ -76,15 +78,15 @@ enum class Reading : std::uint8_t {
 
 /// The division of a problem. A pass computes a part of C, chunk by chunk of its terms.
 struct Plan {
-  /// `a_line` and `b_line` are the distances between rows of A and B, in elements, if the rows are contiguous,
-  /// otherwise 0.
+  /// `a_line` and `b_line` are the distances, in elements, between rows of A and rows of B. The distance is 0 if the
+  /// rows are not contiguous.
   Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t a_line, std::int64_t b_line,
        Geometry geometry, int threads)
       : panel(geometry.columns), sliver(geometry.rows) {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
-    // In larger teams each thread has so little work that packing and waiting are a large part of it.
+    // In a large team, each thread has so little work that packing and waiting take a large part of its time.
     const bool large_team = threads > 8;
     const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
       return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
@@ -144,7 +146,8 @@ struct Plan {
   std::int64_t strip;
 
   bool waits() const { return a == Reading::shared || b == Reading::shared; }
-  /// Number of packed chunks: two, so that one can be packed while the other is still read.
+  /// Number of buffers for packed chunks. With two buffers, one chunk can be packed while the previous one is still
+  /// read.
   std::int64_t buffers() const { return chunks > 1 ? 2 : 1; }
   std::int64_t shared_a() const { return a == Reading::shared ? rounded_up(pass_m, sliver) * chunk : 0; }
   std::int64_t shared_b() const { return b == Reading::shared ? rounded_up(pass_n, panel) * chunk : 0; }
@@ -216,15 +219,15 @@ class ProgressReporter {
 template <class T>
 class Product {
  public:
-  /// `totals` holds m x n partial sums if they cannot stay in C, otherwise it is null. `reporter` is null except for
-  /// thread 0.
+  /// If partial sums cannot stay in C, `totals` has space for m x n sums, otherwise it is null. `reporter` is null
+  /// except for thread 0.
   Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, ProgressReporter* reporter,
           int thread, int threads)
       : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), reporter_(reporter), thread_(thread),
         threads_(threads) {}
 
-  /// Runs this thread's share. Every thread of the team must call it. After a stop request all threads leave at the
-  /// same barrier, because millions of chunks may remain, and each has a barrier.
+  /// Runs this thread's share. Every thread of the team must call it. After a stop request, all threads leave at the
+  /// same barrier. They do not pass the barriers of the remaining chunks, of which there may be millions.
   void run() {
     for (std::int64_t column = 0; column < problem_.n; column += plan_.pass_n)
       for (std::int64_t row = 0; row < problem_.m; row += plan_.pass_m) {
@@ -265,7 +268,7 @@ class Product {
     }
   }
 
-  /// Packs panels of columns of B into `to`, which begins with panel `origin`.
+  /// Packs panels of columns of B into `to`. The first panel in `to` is panel `origin`.
   void pack_b(const Pass& pass, cpu::Range panels, std::int64_t origin, std::int64_t first, std::int64_t steps,
               T* to) const {
     for (std::int64_t panel = panels.begin; panel < panels.end && !stopped(); ++panel) {
@@ -384,8 +387,8 @@ class Product {
 };
 
 /// Returns the problem or its transpose, so that vectors run along the contiguous lines of C. If the lines are so short
-/// that a vector would be half empty, vectors run across them instead. This requires enough lines and terms to pay for
-/// storing the results one by one.
+/// that a vector would be half empty, vectors run across them instead. Storing the results one by one must pay, so
+/// vectors run across only if there are enough lines and terms.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;
@@ -407,7 +410,7 @@ bool needs_totals(const Problem<T>& problem, const Plan& plan) {
   return plan.chunks > 1 && (problem.beta != 0 || problem.c.column_stride != 1);
 }
 
-/// Computes products of one shape, from packed panels or by the kernels for vectors.
+/// Computes the products of a batch from packed panels, or as a FewTimesLines or a RowProduct.
 template <class T>
 class Products {
  public:

@@ -17,7 +17,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET <= HWY_AVX2
-/// Processes eight rows of B over their full length, which suits the prefetchers. The chains stay in the L1 cache.
+/// Processes eight rows of B at a time, each over its full length, which suits the prefetchers. The chains stay in the
+/// L1 cache.
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
@@ -96,7 +97,8 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
     for (int row = 0; row < lanes; ++row) rows[row] = hn::LoadU(d, from + row * job.line_stride);
 #pragma GCC unroll 8
     for (int group = 0; group < blocks; ++group) turn_within_blocks(d, rows + group * of_block);
-      // Block g of vector `group * of_block + within` now holds the lines of the group at step g * of_block + within.
+      // A vector now consists of 128-bit blocks. Block g of vector `group * of_block + within` holds the lines of the
+      // group at step g * of_block + within.
 #pragma GCC unroll 4
     for (int within = 0; within < of_block; ++within) {
       if constexpr (blocks == 2) {
@@ -154,7 +156,8 @@ HWY_INLINE void pack_steps(const Packing<T>& job) {
   for (std::int64_t step = 0; step < job.steps; ++step) {
     const T* const from = job.from + step * job.step_stride;
     T* const to = job.to + step * job.width;
-    // Consecutive steps are usually on different pages, and the CPU's prefetchers do not cross pages.
+    // Prefetches here, because consecutive steps are usually on different pages, and the CPU's prefetchers do not cross
+    // pages.
     for (std::int64_t element = 0; element < job.lines; element += 64 / sizeof(T))
       __builtin_prefetch(from + steps_ahead * job.step_stride + element);
     std::int64_t line = 0;
@@ -189,7 +192,7 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Stores a vector of lines for each of the few numbers, interleaved.
+/// Interleaves `few` vectors and stores them. Each vector has the sums of consecutive lines for one of the few.
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);
@@ -229,7 +232,7 @@ HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
   if (job.few == 2) return interleave_few<2>(job);
   if (job.few == 3) return interleave_few<3>(job);
   if (job.few == 4) return interleave_few<4>(job);
-  // Replaces NaN in place, then packs the sums as it would pack the lines of a panel.
+  // Replaces NaN in place. Then packs the sums of each of the few as if they were a line of a panel.
   interleave_few<1>(Interleaving<T>{job.sums, 1, job.few * job.lines, job.sums});
   pack_lines(Packing<T>{job.sums, job.lines, 1, job.few, job.lines, job.few, job.to});
 }
@@ -237,7 +240,7 @@ HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
 // --- a few lines times many
 
 #if HWY_TARGET <= HWY_AVX2
-// Uses 256-bit vectors, because the CPU transposes more of them per clock than 512-bit ones.
+// Uses 256-bit vectors, because the CPU transposes more 256-bit than 512-bit vectors per clock.
 template <class T>
 using LineTag = hn::FixedTag<T, 32 / sizeof(T)>;
 template <class T>
@@ -252,9 +255,9 @@ struct Listed {
   std::int64_t operator()(int line) const { return offsets[line]; }
 };
 
-/// Computes chains for several units of lines at once: one chain for each line and each of the few. A unit is the
-/// `side_by_side` lines that begin at lines[unit]; its few begin at few[unit]. If `one_few`, all units share the same
-/// few. Chains start from 0 or, if `go_on`, continue from `sums`.
+/// Computes chains for several units of lines at once: one chain for each pair of a line and one of the few. Unit u has
+/// `side_by_side` lines. They begin at lines[u], and the few that they are multiplied by begin at few[u]. If `one_few`
+/// is true, all units use the few of unit 0. Chains start from 0 or, if `go_on`, continue from `sums`.
 template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
@@ -275,9 +278,9 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
-  // Lines whose distance is a power of two map to the same set of the L1 cache, which cannot hold as many lines as are
-  // in use. If lines come from memory, the loop therefore uses up one cache line of each before it proceeds to the next
-  // unit.
+  // If the distance between lines is a power of two, their elements map to the same set of the L1 cache. The set cannot
+  // hold elements of all lines in use. If lines come from memory, the loop therefore uses a whole cache line of every
+  // line of a unit before it proceeds to the next unit.
   constexpr int of_line = far ? 64 / sizeof(T) : of_block;
   constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;
@@ -348,7 +351,8 @@ HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t co
   }
 }
 
-/// Processes units * side_by_side lines, beginning with `line`. That many chains hide the latency of an addition.
+/// Processes units * side_by_side lines, beginning with `line`. Together, the chains of these lines hide the latency of
+/// an addition.
 template <int few_count, int units, bool far, class T>
 HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   T sums[units * few_count * side_by_side<T>];
@@ -366,8 +370,9 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Computes `units` chains of up to `side_by_side` lines at once. If there are fewer lines or chains, the first one is
-/// repeated.
+/// Computes `units` chains of each of up to `side_by_side` lines at once. If there are fewer lines, the first line
+/// takes the places of the missing lines. If there are fewer chains, the first chain takes the places of the missing
+/// chains.
 template <int few_count, int units, class T>
 HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
   constexpr std::int64_t of_unit = few_count * side_by_side<T>;
@@ -407,7 +412,8 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
-  // Four chains hide the latency of an addition. In float each chain transposes twice as many elements.
+  // The largest number of units computed at once. With one of the few, four chains in float or eight in double hide the
+  // latency of an addition: a chain in float transposes twice as many elements.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;

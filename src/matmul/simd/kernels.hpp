@@ -10,7 +10,7 @@ struct Geometry {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t vector;  ///< elements per vector
-  /// True if a block may end within a vector of unpacked memory.
+  /// True if the last vector of a block may be partial in unpacked memory.
   bool masks;
   /// The number of lines that add_lines() sums in parallel, or 0 if packing is at least as good.
   std::int64_t lines;
@@ -28,8 +28,8 @@ struct Packing {
   T* to;
 };
 
-/// Converts finished sums of lines (alpha = 1, beta = 0) to consecutive rows of C. `sums` holds the sum of a line and
-/// number `one` of the few at one * lines + line.
+/// Stores finished sums (alpha = 1, beta = 0) as consecutive rows of C. The sum for line i and number j of the few is
+/// sums[j * lines + i].
 template <class T>
 struct Interleaving {
   T* sums;  ///< input; NaN is replaced by the canonical NaN in place
@@ -38,8 +38,8 @@ struct Interleaving {
   T* to;
 };
 
-/// Multiplies a sliver of rows of A by a strip of columns of B. Sums start from `before`, are kept in `totals` between
-/// chains, and are stored in `after` at the end.
+/// Multiplies a sliver of rows of A by a strip of columns of B. The sums start from `before`. Between chains they are
+/// kept in `totals`. At the end they are stored in `after`.
 template <class T>
 struct Strip {
   const T* a;                ///< the sliver; if packed, its elements of one step are contiguous
@@ -66,8 +66,8 @@ struct Strip {
   T beta;
 };
 
-/// Multiplies many lines by a few others: rows of A by columns of B, or the reverse. The elements of a line are
-/// contiguous. Lines are not packed, but small squares of elements are transposed in registers.
+/// Multiplies many lines by a few other lines, called the few: rows of A by columns of B, or the reverse. The elements
+/// of a line are contiguous. Lines are not packed, but small squares of elements are transposed in registers.
 template <class T>
 struct Lines {
   static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half of a 512-bit vector
@@ -80,7 +80,7 @@ struct Lines {
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< number of terms of each sum
   std::int64_t block;       ///< number of terms of a chain
-  T* totals;                ///< the sum of line i and number j of the few is at j * totals_line + i
+  T* totals;                ///< the sum for line i and number j of the few is at j * totals_line + i
   std::int64_t totals_line;
   bool first;  ///< true if `totals` is still uninitialized
   bool far;    ///< true if all lines together exceed the L2 cache

@@ -10,7 +10,7 @@ namespace gradus::matmul_detail {
 namespace {
 
 constexpr std::int64_t granule = 32;   // number of lines in flight at once
-constexpr std::int64_t portion = 512;  // number of lines whose sums are kept
+constexpr std::int64_t portion = 512;  // number of lines whose sums are held at a time
 
 }  // namespace
 

@@ -8,7 +8,8 @@
 
 namespace gradus::matmul_detail {
 
-/// A product of this kind, transposed if necessary: `problem.n` counts the few, and the rows of A are the lines.
+/// A product of many lines and a few others. It is transposed if necessary, so that the lines are the rows of A, and
+/// the few are the columns of B. If the given product does not have this form, `is_one` is false.
 template <class T>
 struct FewTimesLines {
   Problem<T> problem;
@@ -28,12 +29,12 @@ struct FewTimesLines {
   }
 };
 
-/// Computes the lines `own` of such a product. Its batch must be 1. Returns early after a stop request.
+/// Computes the rows `own` of C for a FewTimesLines::problem with a single product. Returns early after a stop request.
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own);
 
-/// Returns how many lines a thread takes at a time: as many as can be in flight at once, or fewer if there are few
-/// lines.
+/// Returns the number of lines that a thread takes at a time: as many as can be in flight at once, or fewer if there
+/// are few lines.
 std::int64_t lines_of_a_piece(std::int64_t lines, int threads);
 
 }  // namespace gradus::matmul_detail

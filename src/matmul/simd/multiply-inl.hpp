@@ -32,7 +32,7 @@ struct Block {
   bool finish;
 };
 
-/// Memory to prefetch, and how many of its elements to prefetch per four steps of a block.
+/// Memory to prefetch, and the number of elements to prefetch there per four steps of a block.
 template <class T>
 struct Ahead {
   const T* next;
@@ -76,7 +76,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
-  // Three rows share a pointer, because fewer registers are available for pointers than there are rows.
+  // Three rows share a pointer, because there are more rows than registers for pointers.
   const std::int64_t a_row = packed ? 1 : strip.a_row;
   const std::int64_t a_step = packed ? block_rows : strip.a_step;
   const T* a[(rows + 2) / 3];
@@ -186,7 +186,7 @@ template <int rows, bool packed, int vectors = block_vectors, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr bool wide = vectors != block_vectors;
   constexpr std::int64_t most = lanes_of<T> * vectors;
-  // Makes wide blocks nearly equally wide, because a narrow block has too few sums to hide an addition's latency.
+  // Divides the columns nearly evenly, because a narrow block would have too few sums to hide an addition's latency.
   const std::int64_t in_row = (strip.columns + most - 1) / most;
   const std::int64_t width =
       wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
@@ -219,8 +219,8 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
 }
 
 #if HWY_TARGET <= HWY_AVX2
-/// Computes a few rows for a strip of B in the caller's matrix. Blocks are so wide that their sums hide the latency of
-/// an addition, and that several whole cache lines of B are loaded at a time.
+/// Computes a few rows for a strip of B in the caller's matrix. The width of a block meets two goals: its sums hide the
+/// latency of an addition, and several whole cache lines of B are loaded at a time.
 template <int rows, bool packed, class T>
 HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
   constexpr int registers = HWY_TARGET <= HWY_AVX3 ? 24 : 12;

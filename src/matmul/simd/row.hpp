@@ -1,9 +1,10 @@
-// Part of simd_packed: a single row of A times a B that is read once from memory, row by row. Memory bandwidth alone
-// limits the speed.
+// Part of simd_packed: multiplies a single row of A by a matrix B that is read once from memory, row by row. Memory
+// bandwidth alone limits the speed.
 //
-// The chains of 256 terms are independent. A piece of work is one chain for each of several columns and reads 256 rows
-// of B. Each thread takes the next piece when it is ready, because cores that share execution units or a memory channel
-// are not equally fast. The sums of the chains take 1/256 of the memory of B and are added in order at the end.
+// The chains of 256 terms are independent. A piece of work is one chain for each of several columns, and it reads 256
+// rows of B. A thread takes the next piece when it has finished its previous piece, because cores that share execution
+// units or a memory channel are not equally fast. The sums of the chains take 1/256 of the memory of B. They are added
+// in order at the end.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Common definitions of the innermost loops of simd_packed. They are compiled once per instruction set, which is why
-// Highway's toggle guards the file. These loops use only plain data and vectors. Other inline functions, including the
-// standard library's, must not be compiled for instructions that some machines lack.
+// Highway's toggle guards the file. The loops use only plain data and vectors. Apart from Highway's functions, they
+// must not call inline functions of other headers, such as the standard library's. Such a function would be compiled
+// for instructions that some machines lack, and the linker might keep that copy for all callers.
 
 #if defined(GRADUS_MATMUL_SIMD_VECTORS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_MATMUL_SIMD_VECTORS_TOGGLE
@@ -20,7 +21,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// This size leaves registers for two or three vectors of B and an element of A in addition to the sums.
+// With this block size, the sums leave enough registers for two or three vectors of B and an element of A.
 #if HWY_TARGET <= HWY_AVX3
 constexpr int block_rows = 12;
 constexpr int block_vectors = 2;

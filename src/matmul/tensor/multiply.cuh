@@ -1,4 +1,4 @@
-// Products of packed panels on tensor cores, and the parts of the job that run on other units.
+// Multiplies packed panels on tensor cores, and performs the parts of the job that run on other units.
 #pragma once
 
 #include "matmul/tensor/packing.cuh"
@@ -20,8 +20,8 @@ struct HalfProduct : PackedProduct<float> {
   }
 };
 
-/// Stores the final element of C. Computes in double, so that removing the lifts and applying alpha and beta round only
-/// once.
+/// Stores the final element of C. Removes the lifts and applies alpha and beta in double, so that the result is rounded
+/// only once.
 __device__ inline void finish_lifted(const Product<float>& product, float& cell, float total, int lift) {
   const double factor = __longlong_as_double(static_cast<long long>(1023 - lift) << 52);
   double value = static_cast<double>(product.alpha) * (static_cast<double>(total) * factor);
@@ -110,8 +110,8 @@ class TensorCores {
 #endif
   }
 
-  /// Adds the sums of one tile to the totals. A tensor core truncates towards zero, so each of its sums covers only one
-  /// tile.
+  /// Adds the tensor core's sums of one tile to the totals. These sums are limited to one tile, because a tensor core
+  /// truncates towards zero.
   __device__ __forceinline__ void add(std::int64_t, bool) {
 #pragma unroll
     for (int column = 0; column < 16; ++column)
@@ -168,7 +168,8 @@ struct Batches {
       : first(panels.matrices == 1 ? 0 : line / panels.lines), end(panels.matrices == 1 ? batches : first + 1) {}
 };
 
-// Computes odd rows. Launch shape: one block per 128 columns of C. Blocks with different y take the odd rows in turn.
+// Computes odd rows. Launch shape: one block per 128 columns of C. The odd rows are distributed in turn among blocks
+// with different y.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                       std::int64_t count) {
@@ -243,7 +244,7 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
     cuda::fetch_part<int>(counts, odd, stream);  // waits for all preceding work
   }
   const core::PhaseTimer timer(phases, "multiply");
-  // Odd lines run at a fraction of the speed of cuda_pipelined.
+  // The kernels for odd lines reach only a fraction of the speed of cuda_pipelined.
   constexpr double few = 1.0 / 64;
   const double share = static_cast<double>(odd[0]) / static_cast<double>(a.matrices * a.lines) +
                        static_cast<double>(odd[1]) / static_cast<double>(b.matrices * b.lines);

@@ -2,11 +2,11 @@
 //
 // FP16 has the 11 significant bits of TF32 at twice the rate and half the bytes, but a narrow range. Each row of A and
 // each column of B is therefore lifted: multiplied by the power of two that brings its largest magnitude into [2^14,
-// 2^15). Elements that are then at least 2^-14 are split without loss of range. A line is `odd` if it contains smaller
-// elements other than zero, or infinity or NaN. The kernels at the end of multiply.cuh compute the elements of C in odd
-// lines as `strict`. Powers of two change no digit and are removed at the end.
+// 2^15). FP16's range suffices for a lifted element that is zero or has a magnitude of at least 2^-14. A line is `odd`
+// if it has a lifted element of smaller magnitude, infinity or NaN. The kernels at the end of multiply.cuh compute the
+// elements of C that belong to odd lines as `strict`. A power of two changes no digit, and it is removed at the end.
 //
-// The tiles of a panel are contiguous along k. The parts of a tile are contiguous, too, and each has the layout of
+// The tiles of a panel are contiguous along k. The parts of a tile are contiguous, too, and each part has the layout of
 // shared memory. The copy engine therefore copies a tile in one piece, and no thread computes an address. Panels are
 // padded with zeros past the borders.
 //
@@ -27,8 +27,8 @@ inline constexpr int least_exponent = -14;
 inline constexpr int low_exponent = 11;      ///< the lower part is multiplied by 2^low_exponent
 inline constexpr int odd_line = -(1 << 20);  ///< marks an odd line, in place of the lift
 
-/// The extremes of a line. One is the bits of the largest magnitude; the other is 0x7fffffff minus the bits of the
-/// smallest nonzero magnitude. Both are 0 if all elements are 0.
+/// The extremes of a line. `greatest` has the bits of the largest magnitude. `least` is 0x7fffffff minus the bits of
+/// the smallest nonzero magnitude. Both are 0 if all elements are 0.
 struct Extremes {
   unsigned int greatest;
   unsigned int least;
@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(packing_threads)
 
 inline constexpr int stretch_of_columns = 128;  ///< number of elements of a column that a block scans
 
-// Launch shape: one block of threads per 32 columns of stretch_of_columns elements. `found` must be zero.
+// Launch shape: one block per 32 columns and stretch_of_columns of their elements. `found` must be zero.
 static __global__ void __launch_bounds__(packing_threads)
     find_extremes_of_columns(Operand<const float> matrices, Panels panels, Extremes* found) {
   const std::int64_t across = (panels.lines + 31) / 32;
@@ -127,7 +127,7 @@ static __global__ void find_lifts_of_columns(const Extremes* found, std::int64_t
   if (lift == odd_line) odd.note(line);
 }
 
-/// A power of two as the product of two float factors. A single factor might be out of float's range.
+/// A power of two as the product of two floats, because the power itself may be outside of float's range.
 struct Factors {
   float first;
   float second;

@@ -12,13 +12,14 @@
 
 namespace gradus::matmul_detail::tensor {
 
-inline constexpr int tile_depth = 64;  ///< number of k in a tile
+inline constexpr int tile_depth = 64;  ///< length of a tile along k
 inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
-/// The largest k for which every accuracy is computed as `strict`, because its bound is then the smallest.
+/// The largest k for which every accuracy is computed as `strict`. For such small k, `strict` has the smallest error
+/// bound.
 inline constexpr std::int64_t strict_depth = 16;
 
-/// Returns the number of FP16 values per float. The first, `high`, has the float's first 11 bits. The second, `low`, is
-/// the next 11 bits, times 2^11.
+/// Returns the number of FP16 values per float. The first value, `high`, has the float's first 11 bits. The second
+/// value, `low`, has the next 11 bits, multiplied by 2^11.
 constexpr int parts_of(MatmulAccuracy accuracy) { return accuracy == MatmulAccuracy::split ? 2 : 1; }
 
 /// Returns the panels of an operand. A tile stores its parts one after another.
@@ -26,7 +27,8 @@ inline Panels half_panels(std::int64_t matrices, std::int64_t lines, std::int64_
   return {matrices, lines, depth, tile_depth, parts * part_bytes};
 }
 
-/// Returns the GPU memory of the panels, and of a lift, two extremes and a list entry per row of A and column of B.
+/// Returns the GPU memory of the panels and of the data per row of A and column of B: a lift, two extremes and a list
+/// entry.
 inline std::uint64_t bytes_of(const Shape& shape, int parts) {
   const Panels a = half_panels(shape.batches, shape.m, shape.k, parts);
   const Panels b = half_panels(shape.batches, shape.n, shape.k, parts);
@@ -39,17 +41,19 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
   return bytes;
 }
 
-/// Returns the number of roundings of 2^-24 that the sums of k products cost, relative to the sum of their magnitudes.
+/// Returns an error bound of the sum of k products, as a number of roundings. A rounding is an error of 2^-24 of the
+/// sum of the magnitudes of the products. The bound has these parts:
 ///
-/// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, truncates
-///   below 24 bits, adds, and truncates again. b is 4, 8 or 16, depending on the generation. k products therefore lose
-///   at most 1.5 k 2^-23 times the bound of all partial sums (as in kmeans/assign/tensor_limits.hpp). For the 64
-///   products of a tile, this is 192 2^-24.
+/// * A tensor core multiplies FP16 exactly. It adds b products to the accumulator at a time; b is 4, 8 or 16, depending
+///   on the generation. It aligns them to the largest one, truncates below 24 bits, adds, and truncates again. k
+///   products therefore lose at most 1.5 k 2^-23 times the bound of all partial sums (as in
+///   kmeans/assign/tensor_limits.hpp). For the 64 products of a tile, this is 192 2^-24.
 /// * Each addition of a tile's sum rounds once.
-/// * The two products of a high and a low part are at most 2^-10 of the whole, and only the tensor core accumulates
-///   them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
-/// * Two parts omit 2^-23 of each factor, and low times low is 2^-22. Together these cost 8 roundings. The other 8 of
-///   the constant 16 are for the final operations.
+/// * The cross products, high times low and low times high, are together at most 2^-10 of the whole. The tensor core
+///   alone accumulates them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
+/// * The representation of a factor by two parts omits up to 2^-23 of the factor. The omitted product of the low parts
+///   is up to 2^-22 of the whole. Together these errors cost 8 roundings. The final operations cost another 8, which
+///   gives the constant 16.
 inline double sum_roundings(std::int64_t k) {
   const auto depth = static_cast<double>(k);
   return 16 + 3 * std::min(depth, double{tile_depth}) + std::ceil(depth / tile_depth) + std::ceil(depth / 128);

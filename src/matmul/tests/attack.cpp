@@ -121,7 +121,7 @@ ProductCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   return made;
 }
 
-/// Returns a b + c, rounded once. The CPU handles additions that involve infinity, NaN or zero.
+/// Returns a b + c, rounded once. Uses the CPU's arithmetic if a number is infinite or NaN, or if a factor is 0.
 template <class T>
 T fused(T a, T b, T c) {
   if (!std::isfinite(a) || !std::isfinite(b)) return a * b + c;

@@ -98,7 +98,7 @@ def nested(shape, values):
 
 
 def rounded(value, digits, least):
-    """Rounds a fraction to `digits` binary digits, but to no digit below `least`. Ties round to even."""
+    """Rounds a fraction to `digits` binary digits or to a multiple of `least`, whichever is coarser. Ties round to even."""
     if value == 0:
         return value
     exponent = abs(value).numerator.bit_length() - value.denominator.bit_length()
@@ -213,7 +213,7 @@ class Shapes(MatmulCase):
         a, b = self.array("a.npy", ones), self.array("b.npy", ones.transposed())
         self.refused(1, "matmul", a, b, "--memory-limit", "100K", says=["KiB"])
         self.succeed("matmul", a, b, "--memory-limit", "1M")
-        # The copy of an input that cannot be used in place counts, too.
+        # If an input cannot be used in place, its copy counts towards the memory.
         plain = self.answer(a, b, "-o", self.path("c.npy"))["memory_bytes"]
         for dtype, beyond in (("i1", 4 * 600), ("f2", 4 * 600)):
             narrow = self.array("narrow_a.npy", ones, dtype), self.array("narrow_b.npy", ones.transposed(), dtype)

@@ -44,7 +44,7 @@ std::uint64_t hash_of(const Matrix<T>& matrix) {
   return hash;
 }
 
-/// Returns a hash of the results for a sweep of shapes around every edge of a block.
+/// Returns a hash of the results for many shapes, whose sizes are just below, at and just above the sizes of blocks.
 template <class T>
 std::uint64_t sweep_hash(int threads, bool deep) {
   std::uint64_t hash = 0;
@@ -80,7 +80,7 @@ TEST(Matmul, StrictGivesOneHashOnAnyNumberOfThreadsAndInAnyInstructions) {
   }
 }
 
-/// Few rows or columns take other code paths than many, and large matrices take other code paths than small ones.
+/// Small and large matrices take different code paths. So do products with few and with many rows or columns.
 template <class T>
 void compare_alone_and_among_others(std::int64_t many, std::int64_t k, double beta) {
   const std::int64_t among = 20;
@@ -182,7 +182,7 @@ TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
   EXPECT_TRUE(tests::same_bits(product.product, matmul(wide, b).product));
 }
 
-// Unreadable operands are not read, not even in the steps before the product.
+// A and B are in unreadable memory here. No step of the call may read them, not even the steps before the product.
 TEST(Matmul, WhereAlphaIsZeroNeitherFactorIsReadInAnyTypes) {
   constexpr std::size_t page = 4096;
   void* const unreadable = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -197,7 +197,7 @@ TEST(Matmul, WhereAlphaIsZeroNeitherFactorIsReadInAnyTypes) {
     std::fill_n(c.data(), 16, T{2});
     const MatmulView<const A> a(static_cast<const A*>(unreadable), 4, 4, 4, 1);
     const MatmulView<const B> b(static_cast<const B*>(unreadable), 4, 4, 4, 1);
-    // Unreadable operands are not copied, either.
+    // A and B in unreadable memory must not be copied, either.
     Execution execution{.device = Device::cpu, .threads = 1};
     execution.memory_limit =
         16 * sizeof(T) +
@@ -227,14 +227,14 @@ TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   for (std::int64_t index = 0; index < std::int64_t{50} * 60; ++index) wide.data()[index] = double{a.data()[index]};
   const MatmulView<const double> same = MatmulView<const double>(wide.data(), 50, 60, 60, 1).batch(3, 0);
   EXPECT_TRUE(tests::same_bits(mixed, matmul(same, batch).product));
-  // The memory of the copy is added to the memory of the job, which is less.
+  // The copy of `large` in double needs more memory than the rest of the job. Both count towards the limit.
   const Matrix<float> large = random_matrix<float>(1000, 1000, 3);
   const Matrix<double> column = random_matrix<double>(1000, 1, 4);
   execution.memory_limit = std::uint64_t{1000 * 1000 + 1000} * 8 - 1;
   EXPECT_THROW(matmul(large, column, {}, execution), OutOfMemoryError);
   execution.memory_limit = std::uint64_t{2} * 1000 * 1000 * 8;
   EXPECT_NO_THROW(matmul(large, column, {}, execution));
-  // Shapes are checked before anything is copied. Here, the copy would need more memory than exists.
+  // Shapes are checked before anything is copied. A copy of `huge` would need more memory than exists.
   const float one = 1;
   const MatmulView<const float> huge(&one, std::int64_t{1} << 22, std::int64_t{1} << 22, 0, 0);
   expect_usage([&] { matmul(huge, b); }, "these numbers must be the same");
@@ -294,7 +294,7 @@ TEST(Matmul, KeepsToItsMemory) {
   EXPECT_NO_THROW(matmul(a, a, {}, execution));
   execution.memory_limit = needed / 2;
   EXPECT_THROW(matmul(a, a, {}, execution), OutOfMemoryError);
-  // A result that can never fit is refused before any part of it is allocated.
+  // If a result can never fit in memory, it is refused before any part of it is allocated.
   const double one = 1;
   const MatmulView<const double> column(&one, std::int64_t{1} << 24, 1, 0, 1);
   execution.memory_limit = 1 << 30;

@@ -1,5 +1,6 @@
-// Tests products of matrices in GPU memory, in any layout and together with matrices in host memory. Also tests every
-// kernel of cuda_pipelined on a shape for which it is chosen, and refusals. Without a GPU, only the tests of plans run.
+// Tests products of matrices in GPU memory, in any layout and together with matrices in host memory. Also tests that
+// unsupported calls are refused, and tests every kernel of cuda_pipelined on a shape for which plan_of() chooses the
+// kernel. Without a GPU, only the tests of plans run.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -117,7 +118,7 @@ bool same(const LaidOut<T>& one, const LaidOut<T>& other) {
   return tests::same_bits(one.elements().data(), other.elements().data(), std::ssize(other.elements()));
 }
 
-// Runs on the GPU that holds the matrices, although the call does not name a device.
+// The product runs on the GPU that holds the matrices, although the call does not name a device.
 TEST_F(matmul_gpu, matrices_there_are_multiplied_there) {
   OnDevice<float> a(matrices<float>(1, 90, 300));
   OnDevice<float> b(matrices<float>(1, 300, 70));
@@ -167,7 +168,8 @@ struct Sizes {
   std::int64_t slices;  ///< the expected Plan::slices
 };
 
-// plan_of() chooses the kernel by an estimate for a large GPU. Naming it here shows which kernel each shape tests.
+// plan_of() chooses the kernel by an estimate for a large GPU. Each shape names the expected kernel, so the table shows
+// which kernel the shape tests.
 constexpr Sizes shapes[] = {{300, 3, 5, 7, Kernel::cells, 0},       {40, 16, 16, 64, Kernel::cells, 0},
                             {1, 777, 1, 1000, Kernel::rows, 4},     {1, 40000, 1, 70, Kernel::rows, 0},
                             {1, 20011, 1, 1100, Kernel::rows, 5},   {500, 33, 1, 40, Kernel::rows, 0},
@@ -196,8 +198,8 @@ TEST(matmul_plan, shapes_are_tested_on_the_kernels_that_they_are_chosen_for) {
   }
 }
 
-// The estimated memory must suffice for the plans of the product, of its transpose, and of a batch that is joined to
-// one product.
+// The estimated memory must suffice for three plans: for the product, for the transposed product, and for a batch that
+// is joined to one product.
 TEST(matmul_plan, sums_have_the_memory_that_was_estimated) {
   constexpr std::int64_t sizes[] = {1, 7, 16, 17, 100, 333, 1448, 5000};
   for (const int element_bytes : {4, 8})
@@ -237,7 +239,7 @@ TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for_or_pays) {
   // Each matrix needs a third of the GPU's memory.
   const Shape too_large{.m = 110000, .n = 110000, .k = 110000, .bring = {.device = std::uint64_t{145} * 1000000000}};
   EXPECT_EQ(choose(too_large, machine, Device::automatic).name, "cuda_panels");
-  // This job consists mostly of transfers, so the CPU finishes first.
+  // This job consists mostly of transfers, so the CPU would finish before the GPU.
   EXPECT_EQ(choose({.m = 60000, .n = 1, .k = 60000}, machine, Device::automatic).name, "simd_packed");
 }
 
@@ -356,8 +358,8 @@ void check_panels() {
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
-// In the first case, the last panel is a single row or column, which is evenly spaced although the whole matrix is not.
-// In the other case, the products of a batch arrive one by one, each with contiguous columns.
+// In the first case, the last panel is a single row or column. Its rows are evenly spaced, although the rows of the
+// whole matrix are not. In the other case, the products of a batch arrive one by one, and each has contiguous columns.
 template <class T>
 void check_panels_that_lie_another_way() {
   const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
@@ -453,7 +455,8 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
                      "results without all digits");
       check_accuracy(variant, changed(a, one_in(1, 1e-41F)), b, "denormal numbers");
       check_accuracy(variant, changed(a, one_in(1, 2e38F)), changed(b, one_in(1, 1e-3F)), "near the greatest number");
-      // Truncation on a tensor core is largest in sums of one large term and many small ones of the same sign.
+      // The truncation error of a tensor core is largest in sums of one large term and many small terms of the same
+      // sign.
       const auto great_and_small = [](float& value, std::int64_t, std::int64_t column) {
         value = column % 64 == 0 ? 1.9990234F : 0x1.ffcp-12F;
       };
@@ -475,7 +478,7 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
     }
 }
 
-// Elements outside FP16's range are computed as in `strict`, and C is read only once.
+// If a row or column exceeds FP16's range, its results are computed as in `strict`. C is read only once.
 TEST_F(matmul_gpu, odd_lines_of_split_are_strict) {
   if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
   LaidOut<float> a = matrices<float>(3, 400, 500);
@@ -536,7 +539,7 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
   const std::string message = error_of<OutOfMemoryError>([&] { matmul(a.view(), b.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "of the GPU's memory, but the limit allows only")) << message;
-  // Matrices that are already on the GPU do not count.
+  // Matrices that are already on the GPU do not count towards the limit.
   OnDevice<float> a_there(a);
   OnDevice<float> b_there(matrices<float>(1, 3000, 200));
   OnDevice<float> c_there(matrices<float>(1, 300, 200));
@@ -558,7 +561,7 @@ TEST_F(matmul_gpu, what_does_not_fit_passes_in_panels) {
   const auto by_panels = matmul(a.view(), b.view(), {}, execution);
   EXPECT_EQ(by_panels.report.variant, "cuda_panels");
   EXPECT_TRUE(tests::same_bits(by_panels.product, matmul(a.view(), b.view()).product));
-  // Both threads must end, whichever notices the stop request first.
+  // The copying and the computing thread must both end, whichever of the two notices the stop request first.
   std::stop_source source;
   execution.stop = source.get_token();
   std::int64_t steps = 0;
@@ -602,7 +605,7 @@ TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
   const MatmulView<double> elsewhere(c.view().data(), 20, 10, 10, 1, MemoryPlace::on_gpu(1));
   message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, MatmulMemory<double>{elsewhere}); });
   EXPECT_TRUE(contains(message, "C: they are on GPU 1, but the job runs on GPU 0")) << message;
-  // Only the CPU supports products of float and double, because it converts the floats.
+  // Only the CPU supports products of a float matrix and a double matrix: it converts the floats.
   OnDevice<float> narrow(matrices<float>(1, 20, 30));
   EXPECT_THROW(matmul(narrow.view(), b.view()), UnsupportedError);
 }

@@ -32,8 +32,8 @@ TEST(MatmulStop, EveryVariantStopsSoon) {
   }
 }
 
-// One element of C takes a long time because k is large, and one row because n is large. The matrices repeat a single
-// element.
+// If k is large, even one element of C takes a long time. If n is large, even one row does. The matrices repeat a
+// single element.
 TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
   const double element = 0.25;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -70,18 +70,18 @@ TEST(MatmulStop, ManyPiecesAreLeftOutAtOnce) {
   tests::EndlessZeros<double> column(std::int64_t{1} << 31, 1);
   tests::EndlessZeros<double> cells(std::int64_t{1} << 28, 4);
   Execution execution{.device = Device::cpu, .threads = threads};
-  tests::expect_to_stop_soon(0.4, threads, [&](const std::stop_token& stop) {  // chunks of k
+  tests::expect_to_stop_soon(0.4, threads, [&](const std::stop_token& stop) {  // many chunks of k
     execution.stop = stop;
     matmul(matrix(rows, k), matrix(k, 100), {}, MatmulMemory<double>{product.view()}, execution);
   });
-  tests::expect_to_stop_soon(0.1, threads, [&](const std::stop_token& stop) {  // lines times a column
+  tests::expect_to_stop_soon(0.1, threads, [&](const std::stop_token& stop) {  // many lines times a column
     execution.stop = stop;
     const double line[2] = {1, 2};
     const std::int64_t lines = column.view().rows();
     matmul(MatmulView<const double>(line, lines, 2, 0, 1), MatmulView<const double>(line, 2, 1, 1, 1), {},
            MatmulMemory<double>{MatmulView<double>(column.data(), lines, 1, 1, 1)}, execution);
   });
-  for (const char* variant : {"simd_packed", "openmp_tiled"}) {  // products of a batch
+  for (const char* variant : {"simd_packed", "openmp_tiled"}) {  // many products in a batch
     execution.variant = variant;
     tests::expect_to_stop_soon(0.2, threads, [&](const std::stop_token& stop) {
       execution.stop = stop;

@@ -1,5 +1,5 @@
-// Small test problems, each with one difficulty. skeleton_test, `gradus verify` and every benchmark use them to compare
-// each variant with the oracle.
+// Small test problems, each with one difficulty. skeleton_test, `gradus verify` and every benchmark compare each
+// variant with the oracle on these problems.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class PreparedCase {
   std::uint64_t truth_;
 };
 
-/// The types and functions with which a generic test loops over variants and cases.
+/// The types and functions that a generic test needs in order to loop over variants and cases.
 struct Trial : Room {
   using Variant = skeleton_detail::Variant;
   using Case = skeleton_detail::Case;

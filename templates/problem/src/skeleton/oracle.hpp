@@ -1,4 +1,4 @@
-// The canonical result, computed in a simple way. Not a rung; shares no code with the variants.
+// Computes the canonical result in a simple way. The oracle is not a rung and shares no code with the variants.
 #pragma once
 
 #include <cstdint>

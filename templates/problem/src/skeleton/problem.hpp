@@ -38,10 +38,10 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 core::Rows<Variant> variants();
-/// The ladder for code that does not know the problem.
+/// The ladder, for generic code that does not know the problem.
 extern const core::Ladder ladder;
 
-/// Returns the variant that runs if Execution::variant is empty, as a pure function of shape, machine and device.
+/// Returns the variant that runs if Execution::variant is empty. Depends only on shape, machine and device.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 }  // namespace gradus::skeleton_detail

@@ -1,6 +1,6 @@
 // sequential: adds the values one after another.
 //
-// The first rung: it reads each value once and adds it to the sum.
+// The first rung. It reads each value once and adds it to the sum.
 //
 // Bytes: 8 per value. Operations: one addition per value.
 // Limits: one core.
