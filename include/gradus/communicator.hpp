@@ -14,8 +14,8 @@
 namespace gradus {
 
 /// Operations for the ranks of a job. All operations except rank(), size(), neighbours() and give_up() are collective:
-/// all ranks call them together, with spans of the same length. If another rank cannot be reached, an operation and
-/// every later one throw gradus::Error.
+/// all ranks call them together, with spans of the same length. If another rank cannot be reached, the operation throws
+/// gradus::Error, and every later operation throws it, too.
 class Communicator {
  public:
   Communicator() = default;
@@ -25,7 +25,8 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  /// Returns the number of ranks on this rank's machine, including this rank. They share its CPU cores and memory.
+  /// Returns the number of ranks on this rank's machine, including this rank. These ranks share the machine's CPU cores
+  /// and memory.
   virtual int neighbours() const = 0;
 
   /// Replaces each word by its sum over all ranks, modulo 2^64.
@@ -39,8 +40,8 @@ class Communicator {
   /// Concatenates the `own` bytes of all ranks in rank order into `all`, on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
-  /// Reports that this rank cannot continue. Other ranks' operations that wait for this rank, now or later, throw an
-  /// error. An implementation that cannot make them throw ends the processes.
+  /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that
+  /// operation throws an error. An implementation that cannot make the operation throw ends the processes instead.
   virtual void give_up() noexcept = 0;
 };
 

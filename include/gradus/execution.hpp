@@ -16,8 +16,8 @@ namespace gradus {
 class Communicator;
 
 enum class Device : std::uint8_t {
-  automatic,  ///< the GPU that holds the data; otherwise a GPU if the job fits and is large enough to gain from one;
-              ///< otherwise the CPU
+  automatic,  ///< the GPU that holds the data. If the data is in host memory: a GPU, if one is present and the job fits
+              ///< on it and is large enough to run faster there; otherwise the CPU
   cpu,
   gpu
 };

@@ -26,7 +26,7 @@ struct KMeansProjectionOptions {
 struct KMeansProjection {
   std::vector<std::int64_t> rows;  ///< the m projected rows, ascending
   /// m x 2, in the units of the points: coordinates of each row on the first and second component, relative to the mean
-  /// of the rows. A coordinate is 0 if the rows have no extent in its component.
+  /// of the rows. If the rows have no extent along a component, their coordinates on it are 0.
   Matrix<double> places;
 };
 

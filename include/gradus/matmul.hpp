@@ -5,14 +5,15 @@
 ///
 /// * Block sums: s_b = fma(A(i, l), B(l, j), s_b) from +0, for ascending l in the b-th block of 256 indices of k.
 /// * Total: ((s_0 + s_1) + s_2) + ..., each addition rounded.
-/// * C(i, j) = alpha total, rounded, if beta = 0; otherwise fma(beta, C(i, j), alpha total), with the product rounded
-///   first. alpha and beta are first rounded to T. If k = 0 or alpha = 0: beta C(i, j), rounded, or +0 if beta = 0.
+/// * Result: let p = alpha * total, rounded, where alpha and beta are first rounded to T. If beta = 0, C(i, j) = p.
+///   Otherwise C(i, j) = fma(beta, C(i, j), p).
+/// * If k = 0 or alpha = 0, the result is beta * C(i, j), rounded, or +0 if beta = 0.
 /// * Every NaN is the quiet NaN with a positive sign and no payload.
 ///
 /// Rounding is to nearest and denormals are kept, whatever floating-point mode the calling thread has set.
 ///
-/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies, and so does a sum that overflows in
-/// between. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
+/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. So does the infinity of a partial sum
+/// that overflows. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
 ///
 /// Error bound. Let "exact" be the exact result for alpha and beta rounded to T, M = |alpha| |A| |B| + |beta| |C|,
 /// u half the distance from 1 to the next T, and eta the smallest positive T. If nothing overflows, each element
@@ -22,12 +23,12 @@
 ///
 /// matmul_error_bound() is, with e(x) = x u / (1 - x u):
 ///
-/// * `strict`: e(min(k, 256) + ceil(k / 256) + 1), which grows by one u per 256 of k.
+/// * `strict`: e(min(k, 256) + ceil(k / 256) + 1). Beyond k = 256, this bound grows by one u for every 256 of k.
 /// * `split`, float only: three passes of the GPU's tensor cores, with smaller errors than float on most matrices. For
-///   k <= 16 the bound equals the one of `strict`. For larger k it is the maximum of this bound and
-///   e(16 + 3 min(k, 64) + ceil(k / 64) + ceil(k / 128)).
-/// * `fast`, float only: one pass, with 11 bits of each factor. As `split`, with (1 + 2^-9) e(...) + 2^-10 + 2^-22 in
-///   place of e(...).
+///   k <= 16 the bound is the bound of `strict`. For larger k it is the bound of `strict` or E = e(16 + 3 min(k, 64) +
+///   ceil(k / 64) + ceil(k / 128)), whichever is larger.
+/// * `fast`, float only: one pass, with 11 bits of each factor. The bound is the bound of `split` with (1 + 2^-9) E +
+///   2^-10 + 2^-22 in place of E.
 ///
 /// `split` and `fast` run only on request. They fall back to `strict` without suitable tensor cores (compute
 /// capability 9.0), and for products that are too small to gain.
@@ -50,8 +51,8 @@
 namespace gradus {
 
 /// A matrix, or a batch of matrices, with any strides: element (i, j) of matrix p is data[p * batch_stride + i *
-/// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1; one matrix repeated has
-/// batch_stride 0. Strides of inputs may be 0 or negative.
+/// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1. A batch that repeats one matrix
+/// has batch_stride 0. Strides of inputs may be 0 or negative.
 template <class T>
 class MatmulView {
  public:
@@ -158,14 +159,16 @@ struct MatmulOptions {
 /// Memory for the result.
 template <class T>
 struct MatmulMemory {
-  /// C, m x n, with as many matrices as there are products. Written, and read if beta is not 0. Elements must not
-  /// overlap each other, or elements of A or B. If neither the extents nor equal strides prove that two views are
-  /// disjoint, they count as overlapping. If empty, the product is returned in MatmulResult::product.
+  /// C, m x n, with as many matrices as there are products. The call writes C, and reads C if beta is not 0. No two
+  /// elements of C may overlap, and no element of C may overlap an element of A or B. Two views count as overlapping
+  /// unless their extents or equal strides prove that they are disjoint. If this view is empty, MatmulResult::product
+  /// contains the product.
   MatmulView<T> product = {};
 };
 
 struct MatmulError {
-  double greatest = 0;        ///< maximum of |C - exact| / M (see above) over the elements for which it is a number
+  double greatest =
+      0;  ///< maximum of |C - exact| / M (see above) over all elements for which this quotient is a number
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 
