@@ -15,7 +15,7 @@
 ///   changed and no empty cluster was relocated, or by another rule of KMeansOptions. A final assignment gives labels,
 ///   counts and inertia.
 /// * KMeansMetric::cosine scales every row to unit length. After each update, it scales the means in the same way. Let
-///   e be the exponent for which 2^-e brings the row's largest magnitude into [1/2, 1]. Let s_j = x_j * 2^-e in double,
+///   e be an exponent for which 2^-e brings the row's largest magnitude into [1/2, 1]. Let s_j = x_j * 2^-e in double,
 ///   and let L be the chain acc = fma(s_j, s_j, acc). The scaled row is s_j / sqrt(L), rounded to T. A cluster whose
 ///   mean is zero has no direction and keeps its centroid.
 ///

@@ -71,8 +71,9 @@ GRADUS_EXPORT KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KM
 /// completed fits.
 ///
 /// Throws the errors of kmeans(). Throws InputError before the first fit if a number of clusters exceeds n. Throws
-/// UsageError if the numbers of clusters do not ascend. Given centroids, a graph file and a checkpoint apply to a
-/// single fit, so options that contain one of them also throw UsageError. Throws UnsupportedError with ranks.
+/// UsageError if the numbers of clusters do not ascend. Given centroids, a graph file (dump_graph) and a checkpoint
+/// apply to a single fit, so options that contain one of them also throw UsageError. Throws UnsupportedError with
+/// ranks.
 template <RowsOf<float, double> Points>
 KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeansOptions& options,
                                               const KMeansChoiceOptions& choice,

@@ -167,8 +167,7 @@ struct MatmulMemory {
 };
 
 struct MatmulError {
-  double greatest =
-      0;  ///< maximum of |C - exact| / M (see above) over all elements for which this quotient is a number
+  double greatest = 0;        ///< maximum of all |C - exact| / M (see above) that are numbers
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 

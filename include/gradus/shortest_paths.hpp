@@ -1,8 +1,8 @@
 /// All-pairs shortest paths: the length of the shortest route between every pair of vertices of a graph, and the route.
 ///
 /// The graph is a matrix of weights, in which weights(v, w) is the length of the edge from v to w, or a list of edges
-/// (graph.hpp). Both give the same results. Lengths may be negative; 0 and the smallest denormal are edges like any
-/// other, and -0 is 0. "No edge" is the largest value of an integer type, +inf for floating-point types, and also
+/// (graph.hpp). Both give the same results. Lengths may be negative. An edge may also have the length 0 or the smallest
+/// denormal; -0 means 0. "No edge" is the largest value of an integer type, +inf for floating-point types, and also
 /// ShortestPathsOptions::no_edge. An element on the diagonal is an edge from a vertex to itself, which matters only if
 /// it is negative.
 ///
@@ -24,10 +24,10 @@
 ///   has a cycle of length 0 through at least two vertices, v must also be on a shortest route with the fewest edges.
 ///   Floating point: walking back from j by P(i, .) reaches i in fewer than N steps. The exact length of this route
 ///   exceeds the minimum by at most 2 g times the sum of the absolute weights on both routes.
-/// * Negative cycle, anywhere in the graph: throws a VertexError with its vertices in order, the first one repeated at
-///   the end, because no route through it is shortest. For floating point, a reported cycle is negative by exact sums.
-///   A cycle whose length is within the rounding error of lengths, including lengths of routes to the cycle, may
-///   remain undetected; the result then treats its length as 0.
+/// * Negative cycle, anywhere in the graph: throws a VertexError, because no route through the cycle is shortest. The
+///   error lists the vertices of the cycle in order and repeats the first one at the end. For floating point, a
+///   reported cycle is negative by exact sums. A cycle may remain undetected if its length is within the rounding error
+///   of lengths, including the lengths of routes to the cycle. The result then treats the length of this cycle as 0.
 ///
 /// Complexity: N^3 additions and comparisons, twice that with predecessors, in N^2 memory. If there are few edges or
 /// sources: O(S (edges + N) log N) time and O(S N + edges) memory.
@@ -127,8 +127,9 @@ concept Weight =
 /// Computes the shortest paths between all vertices of a graph given by its weights (N x N, N >= 0), whose elements are
 /// std::int32_t, std::int64_t, float or double.
 ///
-/// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only for
-/// floating-point predecessors, to identify a negative cycle, and if a cycle of length 0 affects predecessors.
+/// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only in
+/// three cases: for floating-point predecessors, to identify a negative cycle, and if a cycle of length 0 affects
+/// predecessors.
 ///
 /// Throws UsageError for invalid options and malformed views (see array.hpp), and InputError for NaN, -inf, negative
 /// cycles and distances that do not fit the type. Throws UnsupportedError if the variant or device cannot run here,
