@@ -34,7 +34,7 @@
 /// capability 9.0), and for products that are too small to gain.
 ///
 /// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements; another m
-/// n if beta is not 0 or C is not contiguous; m n k / 256 if m or n is 1.
+/// n elements if beta is not 0 or C is not contiguous, and another m n k / 256 elements if m or n is 1.
 #pragma once
 
 #include <cstdint>

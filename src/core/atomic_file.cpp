@@ -30,7 +30,8 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // the interval between two polls of the stop request
+constexpr std::size_t bytes_between_looks = std::size_t{1}
+                                            << 23;  // bytes written between two polls of the stop request
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -142,7 +143,7 @@ bool lock(int descriptor) {
 }
 
 /// Removes temporary files and folders of `path` that killed processes left behind and that no process has locked. From
-/// a folder, removes only files called `names`; a folder with other files stays.
+/// such a folder, removes only files whose names are in `names`. A folder that also has other files stays.
 void remove_stale(const std::string& path, const std::vector<std::string>& names) {
   const std::string directory = parent_of(path);
   const std::string prefix = temporary_prefix(name_of(path));
@@ -197,7 +198,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
     : path_(std::move(path)), stop_(std::move(stop)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) fail(errno);  // or an overlong name would fail only in the final rename
+  if (!exists && errno != ENOENT) fail(errno);  // detects an overlong name now instead of in the final rename
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (names_a_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
     in_place_ = true;
@@ -330,8 +331,8 @@ void AtomicFile::finish() {
   if (finished_) return;
   flush();
   if (in_place_) {
-    // Only a file that is written in place is closed here: a file with a lock or without a name must stay open. After
-    // close() the descriptor is invalid, even after an error.
+    // Closes only a file that is written in place. A file with a lock or without a name must stay open. After close()
+    // the descriptor is invalid, even if close() reports an error.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   } else {
     bring_to_disk();
@@ -450,7 +451,8 @@ bool is_replaceable(const std::string& directory, const struct stat& status) {
       ::faccessat(AT_FDCWD, parent_of(directory).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return false;
   if (::stat(".", &working) != 0 || (working.st_dev == status.st_dev && working.st_ino == status.st_ino)) return false;
-  // Access control lists and other attributes would be lost. The system sets the SELinux label of the new folder.
+  // A folder with access control lists or other attributes is not replaced, because the new folder would lack them. The
+  // SELinux label does not count, because the system labels the new folder, too.
   char attributes[512];
   const ssize_t size = ::listxattr(directory.c_str(), attributes, sizeof attributes);
   if (size < 0) return errno == ENOTSUP;

@@ -54,7 +54,8 @@ enum class SupportsRanks : bool { no, yes };
 /// the call does not support them.
 void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
-/// Throws UsageError like check_view(), and InputError for more rows or columns than all problems support.
+/// Throws UsageError like check_view(). Throws InputError if there are more rows or columns than the limits for all
+/// problems allow.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
   check_view(rows, what);
