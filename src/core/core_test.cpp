@@ -392,7 +392,8 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
 }
 
 // Values join and leave a run in random order, and some places stay empty. Each limb must equal the sum of the limbs
-// that Grid::split() returns for the values in the run, plus the bits of integer_magic once for each of these values.
+// that Grid::split() returns for joining values, minus the sum for leaving values. It must also contain the bits of
+// integer_magic once for each joining value, minus once for each leaving value.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);

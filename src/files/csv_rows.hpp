@@ -89,7 +89,7 @@ struct CsvRows {
   std::size_t columns = 0;
   std::vector<std::ptrdiff_t> places = {};
   std::size_t coordinates = 0;  ///< number of coordinates per row
-  std::size_t numbers = 0;      ///< number of numbers per row: the coordinates, followed by the weight
+  std::size_t numbers = 0;      ///< numbers read from a row: the coordinates, followed by the weight
   std::size_t first_line = 0;   ///< line of the file that determines the number of columns
   std::vector<std::string> names = {};
   bool offers_columns = false;  ///< messages may recommend options for columns and rows

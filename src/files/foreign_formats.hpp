@@ -41,8 +41,8 @@ struct ForeignFormat {
   /// Recognises the content if a signature does not suffice. Without signature and function, only the name counts.
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
-  /// Readers that support files with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. It is foreign for these readers, too, if the content occurs under another name and there is a remedy.
+  /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
+  /// is foreign. For these readers, too, content of this format is foreign under any other name if there is a remedy.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;

@@ -137,7 +137,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A large write takes many system calls. A stop request may come between any two calls, and until the renaming.
+// A large write takes many system calls. A stop request may come between any two of these calls, and up to the rename.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {

@@ -40,7 +40,7 @@ struct NpyShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   ElementType type = ElementType::f32;  ///< the type that read_npy() returns
-  bool by_rows = true;  ///< true for C order, in which rows are contiguous, so that some of them can be read
+  bool by_rows = true;  ///< true for C order, in which each row is contiguous and a part of the rows can be read alone
 };
 NpyShape npy_shape(const std::string& path);
 

@@ -827,8 +827,8 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };
     ASSERT_EQ(rows_in(whole), ramp);
-    // If an archive is truncated or a byte is changed, the archive is rejected, or the byte is unused (times,
-    // attributes).
+    // A truncated archive must be rejected. An archive with a changed byte must be rejected, or the byte must be unused
+    // (a time or an attribute), so that the array is correct.
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_NE(refusal([&] { rows_in(whole.substr(0, length)); }), "accepted") << name << length;
     EXPECT_NE(refusal([&] { rows_in(whole + "x"); }), "accepted");
