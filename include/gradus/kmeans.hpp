@@ -224,7 +224,8 @@ struct KMeansResult {
   int restart = 0;       ///< index of the winning restart
   bool resumed = false;  ///< true if the fit resumed from a checkpoint; the seconds of earlier iterations then come
                          ///< from the earlier job
-  RunReport report;  ///< `rechecked` covers all assignments of this job; a resumed fit omits those of the earlier job
+  RunReport report;      ///< `rechecked` covers all assignments of this job; a resumed fit omits the assignments of the
+                         ///< earlier job
   KMeansMetric metric = KMeansMetric::euclidean;  ///< the requested metric
   /// With KMeansOptions::standardize: mean and scale of the columns. Otherwise empty.
   KMeansStandardization standardization;

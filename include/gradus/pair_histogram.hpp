@@ -24,10 +24,10 @@
 ///     A - k B,  A - k C,  B - k A,  B - k C,  C - k A,  C - k B,
 ///     (A + B) + C,  (A + B) - C,  (A - B) + C,  (A - B) - C,  and the same with (B +- C) +- A and (C +- A) +- B.
 ///
-///   The first vector of a sum is R. k is the integer nearest (ties to even) to the dot product of the two vectors,
-///   divided by the squared length of the second. Dot products and squared lengths are computed as (x x' + y y') + z
-///   z'. A step is possible if the squared length of the sum is less than 1023/1024 of the squared length of R. The
-///   first possible step is taken.
+///   The first vector of a sum is R. k is the quotient of the dot product of the two vectors and the squared length of
+///   the second, rounded to the nearest integer (ties to even). Dot products and squared lengths are computed as (x x'
+///   + y y') + z z'. A step is possible if the squared length of the sum is less than 1023/1024 of the squared length
+///   of R. The reduction performs the first possible step.
 ///
 ///   The step is carried out on the lattice vectors: if R gains t Q, the lattice vector of Q loses t times the lattice
 ///   vector of R. Each component of a changed lattice vector is the exact sum of integer multiples of the given

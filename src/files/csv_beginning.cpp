@@ -251,8 +251,8 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
 }
 
-/// Handles a line that is the name of the only column, although this name contains separators. The line is taken for
-/// such a name if each row from `row` on is a single field. In this case, returns a separator that the line does not
+/// Handles a line that is the name of the only column, although this name contains separators. The line counts as such
+/// a name if each row from `row` on is a single field. In this case, returns a separator that the line does not
 /// contain. Otherwise returns 0.
 char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";

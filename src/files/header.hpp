@@ -65,7 +65,7 @@ HeaderGuess guess_header(std::span<const FirstField> fields);
 /// * If the line consists of numbers, and the next row begins with a word and has one field more, the line is the
 ///   header that R writes.
 /// * A word in a coordinate column leaves the line undecided if the next row has a number below the word, or if the
-///   numbers of the line look like names. Otherwise the line is taken for a row, and this decision is doubtful.
+///   numbers of the line look like names. Otherwise the line counts as a row, and this decision is doubtful.
 HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
                          const std::vector<bool>& coordinates);
 
