@@ -133,7 +133,7 @@ MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix);
 template <class Source>
 using ElementOf = std::remove_cvref_t<decltype(*view_of(std::declval<const Source&>()).data())>;
 
-/// A type that view_of() accepts and whose element type is one of T.
+/// A type that view_of() accepts and whose element type is one of the types T.
 template <class Source, class... T>
 concept RowsOf = (std::same_as<ElementOf<Source>, T> || ...);
 

@@ -1,6 +1,6 @@
 /// Communication between the ranks of a job. A rank is a process, or a thread of a process, that holds a part of the
 /// rows. Each rank has an object of a class that implements this interface, and all ranks make the same calls in the
-/// same order. gradus/mpi.hpp implements it for MPI.
+/// same order. gradus/mpi.hpp implements the interface for MPI.
 ///
 /// The interface deliberately has no floating-point sum. The result of such a sum would depend on the order of the
 /// additions, and therefore on how the rows are split. Integer sums, minima, maxima and gathers do not depend on the

@@ -77,12 +77,12 @@ struct Execution {
   /// memory after all work that the caller queued on this stream before the call. When the call returns, its results
   /// are visible to every stream. Without views of GPU memory, the stream is ignored.
   void* stream = nullptr;
-  /// The ranks that work on the job together (gradus/communicator.hpp). Null: this process alone.
-  /// All ranks make the same call with the same options. For k-means, each rank passes its own rows (possibly none),
-  /// and the problem is the concatenation of all rows in rank order. For every other call, each rank passes the whole
-  /// problem. The result has the same bits as a single process would compute; per-row results cover the rows of this
-  /// rank. If any rank fails, every rank throws the error of the lowest failing rank. A call without support for ranks
-  /// throws UnsupportedError. The object must outlive the call and serves one call at a time.
+  /// The ranks that work on the job together (gradus/communicator.hpp). Null: this process alone. All ranks make the
+  /// same call with the same options. For k-means, each rank passes its own rows (possibly none), and the problem is
+  /// the concatenation of all rows in rank order. For every other call, each rank passes the whole problem. The result
+  /// has the bits that a single process would compute. Per-row results cover only the rows of this rank. If any rank
+  /// fails, every rank throws the error of the lowest failing rank. A call without support for ranks throws
+  /// UnsupportedError. The object must outlive the call and serves one call at a time.
   Communicator* communicator = nullptr;
 };
 

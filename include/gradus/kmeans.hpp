@@ -31,9 +31,9 @@
 /// memory may be read.
 ///
 /// Ranks (Execution::communicator): the rows are split over the ranks, and the canonical result holds for all rows
-/// together, to the bit. Labels, distances and the report cover the rows of this rank, in host memory. Row numbers
-/// count the rows of all ranks, up to 2^36. Each rank may run a different variant of the contract "same bits", on CPU
-/// or GPU.
+/// together, to the bit. Labels, distances and the report cover the rows of this rank. The rows and the results of a
+/// rank are in host memory. Row numbers count the rows of all ranks, up to 2^36. Each rank may run a different variant
+/// of the contract "same bits", on CPU or GPU.
 ///
 /// Complexity of an iteration: at most O(n k d) operations and one pass over the points. Memory in addition to the
 /// input: O(n) for labels (and for bounds, if the variant keeps them) and O(threads k d).
@@ -61,7 +61,7 @@ namespace gradus {
 enum class KMeansInit : std::uint8_t {
   kmeans_plus_plus,  ///< greedy k-means++ (Arthur and Vassilvitskii 2007): best of 2 + floor(ln k) trials per step
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
-  random,            ///< k different rows, uniformly (by weight if weights are given)
+  random,            ///< k different rows, drawn uniformly, or in proportion to the weights if there are weights
   first,             ///< the first k rows
   given              ///< KMeansMemory::initial_centroids
 };
@@ -131,9 +131,9 @@ inline constexpr auto enum_names<KMeansMetric> =
 ///
 /// At the start of the fit, InputError is thrown if the existing file is not a checkpoint, and Error if the file cannot
 /// be created. If a later write fails (disk full), `note` reports it and the fit continues. A stop request saves the
-/// last complete iteration (unless a GPU runs several iterations at a time). The end of the fit saves the result, from
-/// which `resume` needs only one pass. With several ranks, rank 0 reads and writes the file; other ranks need no access
-/// to it.
+/// last complete iteration (unless a GPU runs several iterations at a time). At the end of the fit, the file receives
+/// the result; a fit that resumes from it needs only one pass over the points. With several ranks, rank 0 reads and
+/// writes the file; other ranks need no access to it.
 struct KMeansCheckpoint {
   std::string file = {};  ///< file name; empty: no checkpoints
   double seconds = 600;   ///< writes a checkpoint after this many seconds; infinity: never

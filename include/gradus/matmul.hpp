@@ -30,8 +30,8 @@
 /// * `fast`, float only: one pass, with 11 bits of each factor. The bound is the bound of `split` with (1 + 2^-9) E +
 ///   2^-10 + 2^-22 in place of E.
 ///
-/// `split` and `fast` run only on request. They fall back to `strict` without suitable tensor cores (compute
-/// capability 9.0), and for products that are too small to gain.
+/// `split` and `fast` run only on request. If the GPU has no suitable tensor cores (compute capability 9.0), or if a
+/// product is too small to gain from them, `strict` runs instead.
 ///
 /// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements; another m
 /// n elements if beta is not 0 or C is not contiguous, and another m n k / 256 elements if m or n is 1.
@@ -77,7 +77,7 @@ class MatmulView {
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): no MatmulView satisfies the constraint
   constexpr MatmulView(Source&& source) : MatmulView(MatrixView<T>(view_of(std::forward<Source>(source))), 0) {}
 
-  /// Returns a batch of `batches` matrices, of which this is the first.
+  /// Returns a batch of `batches` matrices, whose first matrix is this one.
   constexpr MatmulView batch(std::int64_t batches, std::int64_t stride) const {
     MatmulView view = *this;
     view.batches_ = batches;

@@ -42,8 +42,8 @@
 ///   that becomes p x (p x e).
 /// * Squared distance: (dx * dx + dy * dy) + dz * dz in double, each operation rounded, none fused. Missing columns
 ///   count as zero. The distance is the square root of this number, rounded.
-/// * Bin: for uniform bins of width w, the integer part of distance / w, divided in double; for edges, the bin i with
-///   edges[i] <= distance < edges[i + 1].
+/// * Bin: for uniform bins of width w, the integer part of distance / w, where the quotient is computed in double. For
+///   edges, the bin i with edges[i] <= distance < edges[i + 1].
 /// * Counts are 64-bit integers and cannot overflow, because there are at most 2^31 points of each kind.
 /// * Weighted sums: for each bin, the exact sum of the exact products of the two weights, rounded once to double (to
 ///   nearest, ties to even). This holds for all signs and magnitudes up to 2^500, including denormals.

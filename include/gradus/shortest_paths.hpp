@@ -29,8 +29,8 @@
 ///   reported cycle is negative by exact sums. A cycle may remain undetected if its length is within the rounding error
 ///   of lengths, including the lengths of routes to the cycle. The result then treats the length of this cycle as 0.
 ///
-/// Complexity: N^3 additions and comparisons, twice that with predecessors, in N^2 memory. If there are few edges or
-/// sources: O(S (edges + N) log N) time and O(S N + edges) memory.
+/// Complexity: N^3 additions and comparisons, or twice as many with predecessors, and memory for N^2 elements. If there
+/// are few edges or sources: O(S (edges + N) log N) time and O(S N + edges) memory.
 #pragma once
 
 #include <concepts>
@@ -48,9 +48,9 @@ namespace gradus {
 
 struct ShortestPathsOptions {
   bool predecessors = false;  ///< also computes P, from which shortest_path_route() finds routes
-  /// An additional value for "no edge" among the weights; results contain only the type's value. Throws UsageError if
-  /// the type does not hold the value, for NaN and -inf, and for integers from 2^53 on, which a double does not
-  /// represent exactly.
+  /// An additional value that means "no edge" in the weights. In results, only the type's value means "no edge". Throws
+  /// UsageError if the type does not hold the value, for NaN and -inf, and for integers from 2^53 on, which a double
+  /// does not represent exactly.
   std::optional<double> no_edge = std::nullopt;
   std::int64_t tile = 0;  ///< tile side for tiled variants; 0: the variant's choice
   /// Source vertices. The results have one row per source, in this order, S rows in all; a repeated source has repeated

@@ -220,7 +220,8 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
   buffer_.reserve(buffer_size);
 }
 
-/// Opening a pipe blocks until it has a reader. Opens without blocking and polls, so that a stop request takes effect.
+/// Opens the target itself. A blocking open of a pipe would wait for a reader. This function opens the pipe without
+/// blocking and polls, so that a stop request takes effect.
 void AtomicFile::open_in_place(bool is_pipe) {
   const bool looks = is_pipe && stop_.stop_possible();
   constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;

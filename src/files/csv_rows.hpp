@@ -114,8 +114,8 @@ struct CsvRows {
   /// follow.
   const char* field(const char* at, const char* end, std::string_view& text) const;
 
-  /// Returns the fields of a row, which ends at `stop` without its line end. A field includes its quotes and any text
-  /// after them.
+  /// Returns the fields of a row. The row ends at `stop`, before its line end. A field includes its quotes and any text
+  /// after the closing quote.
   std::vector<std::string_view> split(const char* at, const char* stop) const;
 
   bool separates(char character) const { return separator == ' ' ? is_blank(character) : character == separator; }

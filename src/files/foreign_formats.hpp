@@ -51,8 +51,8 @@ struct ForeignFormat {
   std::string remedy(const std::string& path, Reader reader) const;
 };
 
-/// Returns the rows of all formats. If several rows match the content, the first one applies unless the name indicates
-/// another row.
+/// Returns the rows of all formats. If several rows match the content, the first of these rows applies, unless the name
+/// indicates another of them.
 std::span<const ForeignFormat> foreign_formats();
 
 /// Returns the format that the content indicates, or else the format that the name indicates, or null. `bytes` contains

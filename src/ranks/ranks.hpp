@@ -78,7 +78,8 @@ class Ranks {
     return sum(1, [&](std::span<std::uint64_t> words) { words[0] = work() ? 1 : 0; })[0] > 0;
   }
 
-  /// Returns the sums modulo 2^64 of `count` words. Each rank's words are zero before its work(words).
+  /// Sums `count` words over all ranks, modulo 2^64, and returns the sums. On each rank, the words are zero until
+  /// work(words) changes them.
   template <class Work>
   std::vector<std::uint64_t> sum(std::size_t count, Work&& work) {
     std::vector<std::uint64_t> words(count + 1);
