@@ -2,8 +2,8 @@
 ///
 /// Canonical result. Every production variant returns the same bits, on any number of threads:
 ///
-/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), from acc = 0, for
-///   ascending j, in IEEE double.
+/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), for ascending j,
+///   starting with acc = 0, in IEEE double.
 /// * Label of x: the lowest cluster index with minimal D(x, c).
 /// * Centroid: the exact weighted mean of the cluster's points, that is, the sum of w * x divided by the sum of w, in
 ///   real numbers. It is rounded once to T (to nearest, ties to even), for every range of values and weights. Points of
@@ -25,10 +25,10 @@
 /// GPU memory: every view may be on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or managed
 /// memory. Points on a GPU are used in place, and the job runs on that GPU. A request for another device, or for a
 /// variant that needs points in host memory, throws UnsupportedError; a request that names two GPUs throws UsageError.
-/// The job copies the points once if a kernel cannot read their layout: rows that are not contiguous, or that do not
-/// begin and end at a multiple of 16 bytes. KMeansMetric::cosine always makes a copy (rows of unit length). Weights are
-/// on the same GPU as the points or in host memory. Given centroids may be anywhere. Execution::stream states when the
-/// memory may be read.
+/// If a kernel cannot read the layout of the points, the job copies them once. This happens if rows are not contiguous,
+/// or do not begin and end at a multiple of 16 bytes. KMeansMetric::cosine always makes a copy (rows of unit length).
+/// Weights are on the same GPU as the points or in host memory. Given centroids may be anywhere. Execution::stream
+/// states when the memory may be read.
 ///
 /// Ranks (Execution::communicator): the rows are split over the ranks, and the canonical result holds for all rows
 /// together, to the bit. Labels, distances and the report cover the rows of this rank. The rows and the results of a
@@ -138,8 +138,8 @@ struct KMeansCheckpoint {
   std::string file = {};  ///< file name; empty: no checkpoints
   double seconds = 600;   ///< writes a checkpoint after this many seconds; infinity: never
   int iterations = 0;     ///< writes a checkpoint after this many iterations; 0: never
-  /// Resumes from the file, or starts a new fit if there is no file. Throws InputError, and leaves the file unchanged,
-  /// if the file is damaged, or if points, weights, given centroids or options differ from the saved ones.
+  /// Resumes from the file, or starts a new fit if there is no file. If the file is damaged, or if points, weights,
+  /// given centroids or options differ from the saved ones, throws InputError and leaves the file unchanged.
   /// (max_iterations may differ until the fit has ended.)
   bool resume = false;
   /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
@@ -394,8 +394,8 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
 /// runs on the CPU, whose caches are nearer to the result. There are no variants: Execution::variant is ignored, and
 /// the report names none.
 ///
-/// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids, and OutOfMemoryError if
-/// Execution::memory_limit does not suffice for temporary memory.
+/// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError
+/// if Execution::memory_limit does not suffice for temporary memory.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 RunReport kmeans_transform(const Centroids& centroids, const Points& points,
                            MatrixView<std::type_identity_t<ElementOf<Points>>> distances,

@@ -39,8 +39,9 @@ GRADUS_EXPORT KMeansProjection kmeans_projection(MatrixView<const T> points, con
 }  // namespace detail
 
 /// Projects `points` (n x d, at least 1 x 1, finite, in host memory) on one CPU thread. Throws UsageError for malformed
-/// views and fewer than 1 point, InputError for NaN and infinity in a projected row, UnsupportedError for GPU memory
-/// and with ranks, OutOfMemoryError, and InterruptedError after a stop request.
+/// views and if KMeansProjectionOptions::points is below 1. Throws InputError for an empty matrix, and for NaN and
+/// infinity in a projected row. Throws UnsupportedError for GPU memory and with ranks. Throws OutOfMemoryError, and
+/// InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 KMeansProjection kmeans_projection(const Points& points, const KMeansProjectionOptions& options = {},
                                    const Execution& execution = {}) {

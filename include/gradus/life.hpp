@@ -243,9 +243,10 @@ struct LifeShape {
 /// memory for the result may be on a GPU. The job then runs on this GPU, and hashes and `until_stable` are not
 /// supported.
 ///
-/// Throws UsageError for invalid options and malformed views, UnsupportedError if the variant or device cannot run
-/// here, OutOfMemoryError if memory does not suffice (on `plane`, also after the pattern has grown), and
-/// InterruptedError after a stop request. After an error the contents of the caller's memory are undefined.
+/// Throws UsageError for invalid options and malformed views. Throws UnsupportedError if the variant or device cannot
+/// run here. Throws OutOfMemoryError if memory does not suffice; on `plane`, this may happen after the pattern has
+/// grown. Throws InterruptedError after a stop request. After an error the contents of the caller's memory are
+/// undefined.
 GRADUS_EXPORT LifeResult life(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
                               const Execution& execution = {});
 inline LifeResult life(const LifeGridView& cells, const LifeOptions& options = {}, const Execution& execution = {}) {

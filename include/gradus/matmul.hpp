@@ -15,9 +15,9 @@
 /// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. So does the infinity of a partial sum
 /// that overflows. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
 ///
-/// Error bound. Let "exact" be the exact result for alpha and beta rounded to T, M = |alpha| |A| |B| + |beta| |C|,
-/// u half the distance from 1 to the next T, and eta the smallest positive T. If nothing overflows, each element
-/// differs from the exact one by at most
+/// Error bound. Let "exact" be the exact result for the values of alpha and beta after they are rounded to T. Let M =
+/// |alpha| |A| |B| + |beta| |C|. Let u be half the distance from 1 to the next T, and eta the smallest positive T. If
+/// nothing overflows, each element differs from the exact one by at most
 ///
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
@@ -204,10 +204,10 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 /// matrix is used for every product. If one operand is float and the other double, the float operand is converted to a
 /// double copy.
 ///
-/// Throws UsageError if the shapes do not match, for malformed views and invalid options, for beta without a C, if the
-/// result overlaps an input, and for an accuracy that the variant does not have. Throws UnsupportedError for `split`
-/// and `fast` in double and if the variant or device cannot run here, OutOfMemoryError if memory does not suffice, and
-/// InterruptedError after a stop request.
+/// Throws UsageError for malformed views and invalid options, for an accuracy that the variant does not have, and for a
+/// beta without a C. Also throws UsageError if the shapes do not match or if the result overlaps an input. Throws
+/// UnsupportedError for `split` and `fast` in double, and if the variant or device cannot run here. Throws
+/// OutOfMemoryError if memory does not suffice. Throws InterruptedError after a stop request.
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
             const MatmulMemory<std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>>& memory,
@@ -221,9 +221,9 @@ auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Exe
   return matmul(a, b, options, MatmulMemory<T>{}, execution);
 }
 
-/// Returns the factor of M in the error bound (see the head of this file) of this accuracy, for depth k and elements of
-/// 4 or 8 bytes. `automatic` counts as `strict`. Returns infinity if k is so large that no bound exists. Throws
-/// UsageError for other sizes.
+/// Returns the factor of M in the error bound of this accuracy (see the head of this file). `depth` is k, and
+/// `element_bytes` is 4 or 8. `automatic` counts as `strict`. Returns infinity if k is so large that no bound exists.
+/// Throws UsageError for other sizes.
 GRADUS_EXPORT double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes);
 
 /// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If the types of A and

@@ -8,8 +8,8 @@
 ///
 /// Canonical result:
 ///
-/// * Distance D(i, j): the smallest sum of weights of any route from i to j; "no edge" if there is no route; D(i, i) =
-///   0.
+/// * Distance D(i, j): the smallest sum of weights of any route from i to j. It is "no edge" if there is no route. D(i,
+///   i) = 0.
 /// * Integers: exact, the same bits from every variant. If a distance does not fit its type or equals the type's "no
 ///   edge", the call throws a VertexError (graph.hpp) with the pair of vertices and a type that is large enough.
 /// * Floating point: D(i, j) is the length of a route from i to j, added up in some order. The route may go through a
@@ -18,12 +18,12 @@
 ///   of the absolute weights on that route. D(i, j) is below the exact length of the route it measures by at most g
 ///   times the sum of the absolute weights on this route. The bits depend on the variant. A distance beyond the largest
 ///   number is a VertexError as above.
-/// * Predecessor P(i, j): the last but one vertex of a shortest route from i to j, counted from 0; -1 if there is no
-///   route, and on the diagonal.
-///   Integers: the lowest v other than j with an edge from v to j and D(i, v) + weights(v, j) = D(i, j). If the graph
-///   has a cycle of length 0 through at least two vertices, v must also be on a shortest route with the fewest edges.
-///   Floating point: walking back from j by P(i, .) reaches i in fewer than N steps. The exact length of this route
-///   exceeds the minimum by at most 2 g times the sum of the absolute weights on both routes.
+/// * Predecessor P(i, j): the last but one vertex of a shortest route from i to j, counted from 0. It is -1 if there is
+///   no route, and on the diagonal. Integers: the lowest v other than j with an edge from v to j and D(i, v) +
+///   weights(v, j) = D(i, j). If the graph has a cycle of length 0 through at least two vertices, v must also be on a
+///   shortest route with the fewest edges. Floating point: walking back from j by P(i, .) reaches i in fewer than N
+///   steps. The exact length of this route exceeds the minimum by at most 2 g times the sum of the absolute weights on
+///   both routes.
 /// * Negative cycle, anywhere in the graph: throws a VertexError, because no route through the cycle is shortest. The
 ///   error lists the vertices of the cycle in order and repeats the first one at the end. For floating point, a
 ///   reported cycle is negative by exact sums. A cycle may remain undetected if its length is within the rounding error
@@ -49,8 +49,8 @@ namespace gradus {
 struct ShortestPathsOptions {
   bool predecessors = false;  ///< also computes P, from which shortest_path_route() finds routes
   /// An additional value that means "no edge" in the weights. In results, only the type's value means "no edge". Throws
-  /// UsageError if the type does not hold the value, for NaN and -inf, and for integers from 2^53 on, which a double
-  /// does not represent exactly.
+  /// UsageError for NaN and -inf, for a value that the type does not hold, and for integers from 2^53 on, because a
+  /// double does not represent all of them exactly.
   std::optional<double> no_edge = std::nullopt;
   std::int64_t tile = 0;  ///< tile side for tiled variants; 0: the variant's choice
   /// Source vertices. The results have one row per source, in this order, S rows in all; a repeated source has repeated

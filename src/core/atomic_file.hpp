@@ -12,10 +12,10 @@
 
 namespace gradus::core {
 
-/// A file under construction. The bytes go to a temporary file in the target's directory. commit() renames it over the
-/// target in one step; without commit(), the temporary file is removed. So no reader sees a partial file. On file
-/// systems with unnamed files (O_TMPFILE), this also holds if the process is killed; elsewhere, the next AtomicFile
-/// with the same target removes the leftover.
+/// A file under construction. The bytes go to a temporary file in the target's directory. commit() renames the
+/// temporary file over the target in one step. Without commit(), the temporary file is removed. So no reader sees a
+/// partial file. On file systems with unnamed files (O_TMPFILE), this also holds if the process is killed; elsewhere,
+/// the next AtomicFile with the same target removes the leftover.
 ///
 /// Symbolic links are followed, and the permissions of an existing file are kept. If the target is not a regular file
 /// (/dev/stdout, /dev/null, a pipe), the bytes go directly to the target.

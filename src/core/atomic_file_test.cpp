@@ -1,5 +1,5 @@
-// Tests of sets of files: the writer is killed at each of its system calls, on file systems with and without unnamed
-// files and exchange of folders. Also tests leftovers of earlier sets and free disk space.
+// Tests of sets of files. The writer is killed at each of its system calls. The file system may lack unnamed files or
+// the exchange of folders. Also tests leftovers of earlier sets and free disk space.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
-// Option tables: one row per member of an options struct. Checks, command-line flags, help, completion, Python
-// arguments, run records, checkpoint keys and the comparison across ranks loop over them.
+// Option tables: one row per member of an options struct. The code for checks, command-line flags, help, completion,
+// Python arguments, run records, checkpoint keys and the comparison across ranks loops over the rows.
 #pragma once
 
 #include <algorithm>

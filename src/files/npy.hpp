@@ -17,8 +17,9 @@
 
 namespace gradus::files {
 
-/// An array of one or two dimensions. Values of type f2, i1, i2, u1, u2 and bool become float; i4, u4, i8 and u8 become
-/// double. Aligned f4 and f8 in native byte order and C order are viewed in place, without a copy.
+/// An array of one or two dimensions. Values of the types f2, i1, i2, u1, u2 and bool become float. Values of the types
+/// i4, u4, i8 and u8 become double. Aligned f4 and f8 in native byte order and C order are viewed in place, without a
+/// copy.
 struct NpyArray {
   std::vector<std::int64_t> shape;
   std::string dtype;                                       ///< type in the file, for example "<f4"
