@@ -32,7 +32,7 @@ class Communicator {
   /// Replaces each word by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::uint64_t> words) = 0;
   /// Replaces each number by its minimum over all ranks; greatest() computes the maximum. The numbers must not be NaN.
-  /// If -0 and 0 tie, the result may be either.
+  /// If the minimum is -0 on one rank and 0 on another, the result may be either.
   virtual void least(std::span<double> numbers) = 0;
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.

@@ -59,7 +59,7 @@ struct VariantOption {
 struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< GPU index, counted from 0
-  std::string variant = {};  ///< empty: chosen by shape and machine
+  std::string variant = {};  ///< empty: the library chooses by shape and machine
   /// Options of the variant. The call throws UsageError for an option or value that the variant does not have.
   std::vector<VariantOption> variant_options = {};
   /// Number of CPU threads. 0: one per available core, or fewer if the work is too small for that many.

@@ -140,7 +140,7 @@ enum class MatmulAccuracy : std::uint8_t {
   automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it names none
   strict,     ///< the canonical result
   split,      ///< permits the error of three tensor-core passes
-  fast        ///< permits the error of one tensor-core pass, few digits
+  fast        ///< permits the error of one tensor-core pass: few correct digits
 };
 template <>
 inline constexpr auto enum_names<MatmulAccuracy> =

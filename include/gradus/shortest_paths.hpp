@@ -53,8 +53,8 @@ struct ShortestPathsOptions {
   /// double does not represent all of them exactly.
   std::optional<double> no_edge = std::nullopt;
   std::int64_t tile = 0;  ///< tile side for tiled variants; 0: the variant's choice
-  /// Source vertices. The results have one row per source, in this order, S rows in all; a repeated source has repeated
-  /// rows. Empty: all vertices, S = N. Throws UsageError for vertices that do not exist.
+  /// Source vertices. The results have S rows, one per source, in the order of the sources. A repeated source has
+  /// repeated rows. Empty: all vertices, S = N. Throws UsageError for vertices that do not exist.
   std::vector<std::int64_t> sources = {};
   /// Treats each edge as bidirectional. Of two edges between the same vertices, the lighter one counts. A negative edge
   /// is then a negative cycle.
@@ -91,7 +91,7 @@ struct ShortestPathsShape {
   int element_bytes = 4;    ///< 4: int32, float; 8: int64, double
   bool floating = false;    ///< float or double
   bool negative = false;    ///< some edge is negative
-  bool wide_sums = false;   ///< N times the heaviest edge exceeds a sixth of the type's largest number
+  bool wide_sums = false;   ///< true if N times the heaviest edge exceeds a sixth of the type's largest number
   bool in_place = false;    ///< distances overwrite the weights
 };
 

@@ -112,7 +112,8 @@ std::optional<std::vector<std::string>> names_in(const std::string& directory) {
   return names;
 }
 
-// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp. The process that uses one holds a lock on it (flock).
+// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp. A process holds a lock (flock) on each temporary file
+// or folder that it uses.
 
 std::string temporary_prefix(std::string_view name) { return std::string(".").append(name.substr(0, 200)).append("."); }
 
@@ -177,7 +178,8 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables = [] {
 
 }  // namespace
 
-// Processes eight bytes at a time. Table t holds the effect of a byte on the remainder when t more bytes follow.
+// Processes eight bytes at a time. Table t contains, for each value of a byte, its effect on the remainder if t more
+// bytes follow the byte.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -237,7 +239,7 @@ void AtomicFile::open_in_place(bool is_pipe) {
 }
 
 void AtomicFile::make_temporary() {
-  // An unnamed file disappears with its process. It can only be named through /proc, so this way needs /proc.
+  // An unnamed file disappears when its process ends. It can get a name only through /proc, so this method needs /proc.
   descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) {
     if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
@@ -441,8 +443,8 @@ void OutputSet::commit() {
 
 namespace {
 
-/// Returns true if another folder can replace this one. It must be an ordinary folder of this user, and neither a mount
-/// point nor the working directory.
+/// Returns true if another folder can replace `directory`. `directory` must be an ordinary folder of this user, and
+/// neither a mount point nor the working directory.
 bool is_replaceable(const std::string& directory, const struct stat& status) {
   struct stat parent {};
   struct stat working {};
@@ -566,7 +568,8 @@ void OutputSet::replace_one_by_one() {
       if (&file == seal_) file.put_in_place();
   } catch (...) {
     for (AtomicFile& file : files_) file.withdraw();
-    // Replaced files cannot be restored, so the temporary seal must keep reporting the set as incomplete.
+    // Replaced files cannot be restored. If any file was replaced, the placeholder therefore stays and marks the set as
+    // incomplete.
     const bool replaced =
         std::ranges::any_of(files_, [](const AtomicFile& file) { return file.committed_ && file.replaces_; });
     if (placeholder && !replaced) placeholder->withdraw();

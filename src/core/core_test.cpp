@@ -612,7 +612,8 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // A fraction of one half represents all fractions. The sticky bit needs a mantissa with more bits than the type.
+    // Tests the fraction 1/2 in place of all fractions in (0, 1). With a sticky bit, the mantissa must have more bits
+    // than the type.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }

@@ -34,8 +34,8 @@ constexpr int limb_bits(std::int64_t summands) {
   return 62 - std::max(24, count_bits);
 }
 
-/// Returns the smallest e >= `least` with magnitude < 2^e (0 for magnitude 0). The default keeps 2^-e far from
-/// overflow.
+/// Returns the smallest e >= `least` with magnitude < 2^e, or 0 if the magnitude is 0. The default of `least` keeps
+/// 2^-e far from overflow.
 inline int exponent_above(double magnitude, int least = -900) {
   int exponent = 0;
   std::frexp(magnitude, &exponent);

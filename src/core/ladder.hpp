@@ -65,10 +65,11 @@ std::string text(const Contract& contract);
 
 using Memory = MemoryEstimate;
 
-/// The element types of a room's data. Every variant of the room exists for each of them.
+/// The element types of a room's data. Every variant of the room exists for each of these types.
 template <class... T>
 struct Elements {};
-/// For rooms whose problems have no data, such as locks. Their templates are instantiated with `void`.
+/// The list of a room whose problem has no data, such as the room of locks. The room's templates are instantiated with
+/// `void`.
 using NoElements = Elements<void>;
 
 /// A function that runs a variant. A room is a struct that names the types of a problem: `Shape`, `Elements`, and for
@@ -155,7 +156,7 @@ template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;         ///< name of the file, the function, the row and the --variant value
+  std::string_view name;         ///< also the name of the variant's file and function, and its value of --variant
   std::string_view summary;      ///< the idea in one line
   std::string_view change = {};  ///< the difference from the previous rung, and its benefit
   Contract contract = {};

@@ -30,8 +30,8 @@
 
 namespace gradus::core {
 
-/// Number of multiply-adds, or of operations of the same cost, between two polls. They take a millisecond in the
-/// slowest loops and less in other loops.
+/// Number of multiply-adds, or of operations of the same cost, between two polls. This number of operations takes a
+/// millisecond in the slowest loops and less in other loops.
 inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
 /// Returns the number of elements per chunk, which is enough for `operations_between_polls` operations. It is at most

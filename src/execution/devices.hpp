@@ -25,10 +25,10 @@ bool is_compiled();
 /// Returns all NVIDIA GPUs that the driver reports. Returns none if the driver is missing or fails, without throwing.
 std::vector<Gpu> find_gpus();
 
-/// Returns the same GPUs as find_gpus(), but without initializing CUDA, which takes 0.2 s. Intended for lists of what
-/// could run. Uses NVML, the driver's management library. Memory and number of multiprocessors stay unknown,
-/// shared_bytes is a lower bound, and the order may differ. Falls back to find_gpus() if NVML is missing or the user
-/// restricts the visible GPUs.
+/// Returns the same GPUs as find_gpus(), but does not initialize CUDA, because that takes 0.2 s. Intended for lists of
+/// variants that could run. Uses NVML, the driver's management library. Memory and number of multiprocessors stay
+/// unknown, shared_bytes is a lower bound, and the order may differ. Falls back to find_gpus() if NVML is missing or
+/// the user restricts the visible GPUs.
 std::vector<Gpu> list_gpus();
 
 /// Returns the reason why no GPU of the machine can run this build's kernels, or an empty string if a GPU can.

@@ -14,11 +14,12 @@ namespace gradus::files {
 
 /// Columns given by name, by number (counted from 1), or by ranges of numbers: "A-B", or "A-" for a range to the last
 /// column. An item in double quotes is always a name and may contain commas. A number or range that is also the name of
-/// another column is ambiguous and therefore an error. In that case, the quoted "1" means the name and 1-1 the number.
+/// another column is ambiguous and therefore an error. To select such a column, the user writes the name in quotes
+/// ("1") or the number as a range (1-1).
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses comma-separated items. Throws UsageError about `label` if one is empty or a decreasing range.
+  /// Parses comma-separated items. Throws UsageError about `label` if an item is empty or is a decreasing range.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }

@@ -133,7 +133,7 @@ void CsvBeginning::take_comment(std::string_view line) {
   }
 }
 
-/// Throws for comments that may be rows, if the table has no header and all coordinates are numbers.
+/// If the table has no header and all coordinates are numbers, throws for comments that may be rows.
 void CsvBeginning::refuse_lost_rows() const {
   if (!rows_.names.empty() || rows_.places.front() >= 0) return;
   for (const auto& [line, text] : comments_) {

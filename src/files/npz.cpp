@@ -142,7 +142,7 @@ class Archive {
     return at + entry_size + name_size + extra_size + comment_size;
   }
 
-  /// Reads the numbers that do not fit in 32 bits. An extra field stores them in order.
+  /// Reads the numbers of an entry that do not fit in 32 bits. An extra field of the entry contains them in order.
   void read_large_sizes(Entry& entry, std::uint64_t at, std::uint64_t stop) const {
     while (stop - at >= 4) {
       const std::uint64_t kind = number(at, 2);
