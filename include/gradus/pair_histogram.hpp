@@ -24,10 +24,10 @@
 ///     A - k B,  A - k C,  B - k A,  B - k C,  C - k A,  C - k B,
 ///     (A + B) + C,  (A + B) - C,  (A - B) + C,  (A - B) - C,  and the same with (B +- C) +- A and (C +- A) +- B.
 ///
-///   The first vector of a sum is R. k is the quotient of the dot product of the two vectors and the squared length of
-///   the second, rounded to the nearest integer (ties to even). Dot products and squared lengths are computed as (x x'
-///   + y y') + z z'. A step is possible if the squared length of the sum is less than 1023/1024 of the squared length
-///   of R. The reduction performs the first possible step.
+///   Every sum begins with R. In R - k Q, k is the quotient (R . Q) / (Q . Q), rounded to the nearest integer (ties to
+///   even). Dot products and squared lengths are computed as (x x' + y y') + z z'. A step is possible if the squared
+///   length of the sum is less than 1023/1024 of the squared length of R. The reduction performs the first possible
+///   step.
 ///
 ///   The step is carried out on the lattice vectors: if R gains t Q, the lattice vector of Q loses t times the lattice
 ///   vector of R. Each component of a changed lattice vector is the exact sum of integer multiples of the given
@@ -103,16 +103,15 @@ struct PairHistogramOptions {
   /// The columns in which distances are measured, as letters of "xyz"; empty: all columns. `box` and `box_origin` still
   /// describe all columns. Each vector of a cell must be within the measured columns or perpendicular to them.
   std::string dimensions = {};
-  /// Moves every point outside the box into the box before the job counts, by whole lengths or lattice vectors. The new
-  /// coordinates are computed exactly and rounded once.
+  /// Before it counts, the job moves every point outside the box into the box, by whole box lengths or lattice vectors.
+  /// The new coordinates are computed exactly and rounded once.
   bool fold = false;
 };
 
 /// Optional inputs besides the points.
 template <class T>
 struct PairHistogramMemory {
-  MatrixView<const T> others =
-      {};  ///< m x d: counts pairs (point, other). If it has no columns: counts pairs of points
+  MatrixView<const T> others = {};         ///< m x d: counts pairs (point, other); without columns: pairs of points
   VectorView<const T> weights = {};        ///< one per point, or empty
   VectorView<const T> other_weights = {};  ///< one per row of `others`; given if and only if `weights` and `others` are
 };

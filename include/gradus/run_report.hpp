@@ -13,12 +13,11 @@ struct Phase {
 };
 
 struct RunReport {
-  std::string variant = {};  ///< the variant that ran
-  std::string device = {};   ///< the device, in human-readable form
-  int threads = 0;           ///< number of CPU threads
-  std::vector<Phase> phases =
-      {};                ///< in the order of their first use; the last phase is "total", which covers the whole call
-  double rechecked = 0;  ///< share of the work that a low-precision filter left to the canonical rule
+  std::string variant = {};        ///< the variant that ran
+  std::string device = {};         ///< the device, in human-readable form
+  int threads = 0;                 ///< number of CPU threads
+  std::vector<Phase> phases = {};  ///< in the order of their first use; the last, "total", is the whole call
+  double rechecked = 0;            ///< share of the work that a low-precision filter left to the canonical rule
 };
 
 }  // namespace gradus

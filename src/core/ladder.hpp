@@ -167,7 +167,7 @@ struct Variant {
   bool on_ranks = false;      ///< several ranks may share the work: see Execution::communicator
   bool baseline = false;      ///< another library, which a machine may lack; never chosen automatically
   const OptionTable* options = nullptr;  ///< the variant-specific options: see core/variant_options.hpp
-  /// Returns whether the variant supports a job of this shape on this machine.
+  /// Reports whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
   /// Returns the memory that the job needs with this number of threads.
   Memory (*memory)(const Shape& shape, int threads) = nothing<Shape>;

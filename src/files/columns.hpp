@@ -55,9 +55,9 @@ struct ColumnChoice {
   ColumnList weight;   ///< empty, or the column that weights the rows
   /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;
-  bool offers_columns = false;  ///< messages recommend --columns, --drop-columns and --missing, and a note reports a
-                                ///< column of row numbers
-  bool offers_id = false;       ///< messages recommend --id-column
+  /// Messages recommend --columns, --drop-columns and --missing, and a note reports a column of row numbers.
+  bool offers_columns = false;
+  bool offers_id = false;  ///< messages recommend --id-column
 
   bool empty() const { return taken.empty() && dropped.empty() && id.empty() && weight.empty(); }
   bool holds_names() const {
