@@ -171,8 +171,8 @@ std::optional<std::size_t> one_column(const ColumnList& list, std::span<const st
   return found.front();
 }
 
-/// Returns the columns named in `expected`, in this order. Returns them only if each name occurs exactly once and no
-/// such column has another use.
+/// Returns the columns named in `expected`, in this order. Returns an empty list unless each name occurs exactly once
+/// and no such column has another use.
 std::vector<std::size_t> expected_columns(std::span<const std::string> expected, std::span<const std::string> names,
                                           const std::vector<bool>& free) {
   std::vector<std::size_t> found;

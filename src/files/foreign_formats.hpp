@@ -42,7 +42,7 @@ struct ForeignFormat {
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
   /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. For these readers, too, content of this format is foreign under any other name if there is a remedy.
+  /// is foreign. Content of this format under any other name is foreign for these readers, too, if there is a remedy.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;

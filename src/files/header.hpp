@@ -73,8 +73,8 @@ HeaderGuess guess_header(std::span<const FirstField> first, std::span<const Firs
 /// This is so in three cases:
 /// * The line has at least three numbers, which ascend, and the numbers of some row do not ascend.
 /// * The line has integers, there are at least two rows, and all numbers of these rows have decimals.
-/// * There are at least three rows, and every number of the line is far from the numbers below it. The distance is more
-///   than ten times the range of the numbers below.
+/// * There are at least three rows, and every number of the line is far from the numbers of its column below. The
+///   distance is more than ten times the range of these numbers.
 bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
                          const std::vector<bool>& coordinates);
 

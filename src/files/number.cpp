@@ -98,8 +98,9 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // `high` is the product, rounded down. The exact value exceeds the product by less than one unit of `high`. If `high`
-  // is one unit below a tie, the exact value may therefore be below the tie, equal to it or above it.
+  // `high` is the product of the shifted number and the mantissa, rounded down to units of 2^64. The exact value
+  // exceeds the unrounded product by less than one such unit. If `high` is one unit below a tie, the exact value may
+  // therefore be below the tie, equal to it or above it.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);

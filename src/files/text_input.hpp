@@ -37,7 +37,7 @@ using ReadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 class TextInput {
  public:
-  /// Opens a file, or standard input for "-". A pipe is read as data arrives. Any other file throws the errors of
+  /// Opens a file, or standard input for "-". A pipe is read as data arrives. For any other file, throws the errors of
   /// MappedFile.
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
   /// Reads bytes in memory, which the caller keeps alive. `name` appears in messages.
