@@ -1,5 +1,5 @@
-/// Arrays and views. A view refers to memory that another object owns, and records where this memory is. A Matrix owns
-/// host memory.
+/// Arrays and views. A view refers to memory that another object owns. It records whether this memory is host memory or
+/// the memory of a GPU. A Matrix owns host memory.
 ///
 /// Views perform no checks. Every library function checks its views before it reads elements, and throws UsageError for
 /// a malformed view: a null pointer to elements, negative sizes, overlapping rows, a misaligned address, or a size in
@@ -78,8 +78,8 @@ inline constexpr bool is_matrix_view = false;
 template <class T>
 inline constexpr bool is_matrix_view<MatrixView<T>> = true;
 
-/// A range of host memory that outlives the expression from which a view of it is made. VectorView does not qualify,
-/// because it may refer to GPU memory.
+/// A contiguous range of host memory whose elements remain valid after the expression that makes a view of the range.
+/// VectorView does not qualify, because it may refer to GPU memory.
 template <class Range>
 concept Lasting = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::ranges::borrowed_range<Range> && !is_vector_view<std::remove_cvref_t<Range>>;
@@ -133,7 +133,7 @@ MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix);
 template <class Source>
 using ElementOf = std::remove_cvref_t<decltype(*view_of(std::declval<const Source&>()).data())>;
 
-/// A type that view_of() accepts and whose element type is one of T.
+/// A type that view_of() accepts and whose element type is one of the types T.
 template <class Source, class... T>
 concept RowsOf = (std::same_as<ElementOf<Source>, T> || ...);
 
@@ -146,7 +146,8 @@ class VectorView {
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr VectorView(VectorView<U> other) : VectorView(other.data(), other.size(), other.place()) {}
-  /// Converts from std::vector, std::span, std::array, Buffer and other contiguous ranges, except temporary owners.
+  /// Converts from std::vector, std::span, std::array, Buffer and other contiguous ranges. Rejects temporary objects
+  /// that own their elements.
   template <detail::Lasting Range>
     requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
   // The constraint excludes views, which use the copy and move constructors.
@@ -320,7 +321,7 @@ MatrixView<const T> view_of(const Matrix<T>& matrix) {
 template <detail::LastingRows Range>
 auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element> {
   using Row = detail::FixedRow<detail::ElementIn<Range>>;
-  // Takes the address of the range instead of the first row, because the range may be empty.
+  // Takes the address of the range instead of its first row, because an empty range has no first row.
   return {reinterpret_cast<typename Row::Element*>(std::ranges::data(rows)),
           static_cast<std::int64_t>(std::ranges::size(rows)), static_cast<std::int64_t>(Row::columns)};
 }

@@ -1,6 +1,6 @@
 /// Communication between the ranks of a job. A rank is a process, or a thread of a process, that holds a part of the
 /// rows. Each rank has an object of a class that implements this interface, and all ranks make the same calls in the
-/// same order. gradus/mpi.hpp implements it for MPI.
+/// same order. gradus/mpi.hpp implements the interface for MPI.
 ///
 /// The interface deliberately has no floating-point sum. The result of such a sum would depend on the order of the
 /// additions, and therefore on how the rows are split. Integer sums, minima, maxima and gathers do not depend on the
@@ -14,8 +14,8 @@
 namespace gradus {
 
 /// Operations for the ranks of a job. All operations except rank(), size(), neighbours() and give_up() are collective:
-/// all ranks call them together, with spans of the same length. If another rank cannot be reached, an operation and
-/// every later one throw gradus::Error.
+/// all ranks call them together, with spans of the same length. If another rank cannot be reached, the operation throws
+/// gradus::Error, and every later operation throws it, too.
 class Communicator {
  public:
   Communicator() = default;
@@ -25,13 +25,14 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  /// Returns the number of ranks on this rank's machine, including this rank. They share its CPU cores and memory.
+  /// Returns the number of ranks on this rank's machine, including this rank. These ranks share the machine's CPU cores
+  /// and memory.
   virtual int neighbours() const = 0;
 
   /// Replaces each word by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::uint64_t> words) = 0;
   /// Replaces each number by its minimum over all ranks; greatest() computes the maximum. The numbers must not be NaN.
-  /// If -0 and 0 tie, the result may be either.
+  /// If the minimum is -0 on one rank and 0 on another, the result may be either.
   virtual void least(std::span<double> numbers) = 0;
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.
@@ -39,8 +40,8 @@ class Communicator {
   /// Concatenates the `own` bytes of all ranks in rank order into `all`, on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
-  /// Reports that this rank cannot continue. Other ranks' operations that wait for this rank, now or later, throw an
-  /// error. An implementation that cannot make them throw ends the processes.
+  /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that
+  /// operation throws an error. An implementation that cannot make the operation throw ends the processes instead.
   virtual void give_up() noexcept = 0;
 };
 

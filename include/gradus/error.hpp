@@ -1,6 +1,6 @@
 /// Errors of the library. Every public function reports failure by throwing one of these classes; the library never
 /// prints and never ends the process. An error states the problem, its place (file, row, column or byte), the allowed
-/// values and the remedy. what() gives these facts as text, fields() as values for programs.
+/// values and the remedy. what() gives these facts as text, and fields() gives them as values for programs.
 ///
 /// Example:
 ///

@@ -16,8 +16,8 @@ namespace gradus {
 class Communicator;
 
 enum class Device : std::uint8_t {
-  automatic,  ///< the GPU that holds the data; otherwise a GPU if the job fits and is large enough to gain from one;
-              ///< otherwise the CPU
+  automatic,  ///< the GPU that holds the data. If the data is in host memory: a GPU, if one is present and the job fits
+              ///< on it and is large enough to run faster there; otherwise the CPU
   cpu,
   gpu
 };
@@ -59,7 +59,7 @@ struct VariantOption {
 struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< GPU index, counted from 0
-  std::string variant = {};  ///< empty: chosen by shape and machine
+  std::string variant = {};  ///< empty: the library chooses by shape and machine
   /// Options of the variant. The call throws UsageError for an option or value that the variant does not have.
   std::vector<VariantOption> variant_options = {};
   /// Number of CPU threads. 0: one per available core, or fewer if the work is too small for that many.
@@ -77,12 +77,12 @@ struct Execution {
   /// memory after all work that the caller queued on this stream before the call. When the call returns, its results
   /// are visible to every stream. Without views of GPU memory, the stream is ignored.
   void* stream = nullptr;
-  /// The ranks that work on the job together (gradus/communicator.hpp). Null: this process alone.
-  /// All ranks make the same call with the same options. For k-means, each rank passes its own rows (possibly none),
-  /// and the problem is the concatenation of all rows in rank order. For every other call, each rank passes the whole
-  /// problem. The result has the same bits as a single process would compute; per-row results cover the rows of this
-  /// rank. If any rank fails, every rank throws the error of the lowest failing rank. A call without support for ranks
-  /// throws UnsupportedError. The object must outlive the call and serves one call at a time.
+  /// The ranks that work on the job together (gradus/communicator.hpp). Null: this process alone. All ranks make the
+  /// same call with the same options. For k-means, each rank passes its own rows (possibly none), and the problem is
+  /// the concatenation of all rows in rank order. For every other call, each rank passes the whole problem. The result
+  /// has the bits that a single process would compute. Per-row results cover only the rows of this rank. If any rank
+  /// fails, every rank throws the error of the lowest failing rank. A call without support for ranks throws
+  /// UnsupportedError. The object must outlive the call and serves one call at a time.
   Communicator* communicator = nullptr;
 };
 

@@ -1,8 +1,9 @@
 /// Sparse graphs: views of edge lists in host memory. The views do not own the lists. Vertices are counted from 0.
 ///
 /// A function with a graph parameter checks the view before it uses the graph. The function throws UsageError for a
-/// malformed view (lists of different lengths, a null pointer to elements; see array.hpp). It throws InputError with
-/// the first offending edge for vertices that do not exist, and for lists that do not ascend as required.
+/// malformed view (lists of different lengths, a null pointer to elements; see array.hpp). It throws InputError if an
+/// edge has a vertex that does not exist, or if CsrView::starts does not ascend from 0 to the number of edges. The
+/// message describes the first error.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@
 
 namespace gradus {
 
-/// A list of edges in any order (COO): edge e goes from from[e] to to[e]. Of parallel edges, the lightest counts.
+/// A list of edges in any order (COO): edge e goes from from[e] to to[e]. If several edges connect the same two
+/// vertices in the same direction, the lightest one counts.
 template <class T>
 struct EdgeView {
   std::int64_t vertices = 0;
@@ -25,8 +27,9 @@ struct EdgeView {
   VectorView<const T> weights = {};  ///< length of each edge; empty: 1 each
 };
 
-/// Edges grouped by source vertex (CSR): the edges of vertex v have the numbers e with starts[v] <= e < starts[v + 1]
-/// and go to targets[e], in any order. Of parallel edges, the lightest counts.
+/// Edges grouped by source vertex (CSR). Vertex v is the source of the edges e with starts[v] <= e < starts[v + 1].
+/// Edge e goes to targets[e]. The edges of one vertex may be in any order. If several of them go to the same target,
+/// the lightest one counts.
 template <class T>
 struct CsrView {
   VectorView<const std::int64_t> starts = {};   ///< N + 1 numbers, from 0 to the number of edges

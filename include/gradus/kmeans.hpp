@@ -2,20 +2,22 @@
 ///
 /// Canonical result. Every production variant returns the same bits, on any number of threads:
 ///
-/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), from acc = 0, for
-///   ascending j, in IEEE double.
+/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), for ascending j,
+///   starting with acc = 0, in IEEE double.
 /// * Label of x: the lowest cluster index with minimal D(x, c).
-/// * Centroid: the exact weighted mean of the cluster's points, sum of w*x over sum of w in real numbers, rounded once
-///   to T (to nearest, ties to even), whatever the range of values and weights. Points of weight 0 have labels and are
-///   counted, but do not affect centroids.
+/// * Centroid: the exact weighted mean of the cluster's points, that is, the sum of w * x divided by the sum of w, in
+///   real numbers. It is rounded once to T (to nearest, ties to even), for every range of values and weights. Points of
+///   weight 0 have labels and are counted, but do not affect centroids.
 /// * Inertia: the exact sum of the products w * D(x, c_label), rounded once to double. Each product is first rounded to
-///   53 bits with an unbounded exponent. With KMeansMetric::cosine the inertia is half of this sum, which is the sum of
-///   w times (1 - cosine similarity). Throws InputError if the sum exceeds the range of double.
-/// * An iteration assigns all points and then moves all centroids. The fit stops when no label changed and no empty
-///   cluster was relocated, or by one of the other rules below. A final assignment gives labels, counts and inertia.
-/// * KMeansMetric::cosine scales the rows, and the means after each update, to unit length: s_j = x_j * 2^-e in double,
-///   where e brings the row's largest magnitude into [1/2, 1]; then s_j / sqrt(L) rounded to T, where L is the chain
-///   acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction and keeps its centroid.
+///   53 bits with an unbounded exponent. With KMeansMetric::cosine the inertia is half of this sum. This half is the
+///   sum of w * (1 - cosine similarity). Throws InputError if the sum exceeds the range of double.
+/// * Iteration: assigns all points and then moves all centroids. The fit stops after an iteration in which no label
+///   changed and no empty cluster was relocated, or by another rule of KMeansOptions. A final assignment gives labels,
+///   counts and inertia.
+/// * KMeansMetric::cosine scales every row to unit length. After each update, it scales the means in the same way. Let
+///   e be an exponent for which 2^-e brings the row's largest magnitude into [1/2, 1]. Let s_j = x_j * 2^-e in double,
+///   and let L be the chain acc = fma(s_j, s_j, acc). The scaled row is s_j / sqrt(L), rounded to T. A cluster whose
+///   mean is zero has no direction and keeps its centroid.
 ///
 /// Limits: coordinates and weights have a magnitude of at most 2^500, and squared distances must not overflow
 /// (InputError otherwise). Squared distances below the smallest double are zero, as in IEEE arithmetic.
@@ -23,15 +25,15 @@
 /// GPU memory: every view may be on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or managed
 /// memory. Points on a GPU are used in place, and the job runs on that GPU. A request for another device, or for a
 /// variant that needs points in host memory, throws UnsupportedError; a request that names two GPUs throws UsageError.
-/// The job copies the points once if a kernel cannot read their layout: rows that are not contiguous, or that do not
-/// begin and end at a multiple of 16 bytes. KMeansMetric::cosine always makes a copy (rows of unit length). Weights are
-/// on the same GPU as the points or in host memory. Given centroids may be anywhere. Execution::stream states when the
-/// memory may be read.
+/// If a kernel cannot read the layout of the points, the job copies them once. This happens if rows are not contiguous,
+/// or do not begin and end at a multiple of 16 bytes. KMeansMetric::cosine always makes a copy (rows of unit length).
+/// Weights are on the same GPU as the points or in host memory. Given centroids may be anywhere. Execution::stream
+/// states when the memory may be read.
 ///
 /// Ranks (Execution::communicator): the rows are split over the ranks, and the canonical result holds for all rows
-/// together, to the bit. Labels, distances and the report cover the rows of this rank, in host memory. Row numbers
-/// count the rows of all ranks, up to 2^36. Each rank may run a different variant of the contract "same bits", on CPU
-/// or GPU.
+/// together, to the bit. Labels, distances and the report cover the rows of this rank. The rows and the results of a
+/// rank are in host memory. Row numbers count the rows of all ranks, up to 2^36. Each rank may run a different variant
+/// of the contract "same bits", on CPU or GPU.
 ///
 /// Complexity of an iteration: at most O(n k d) operations and one pass over the points. Memory in addition to the
 /// input: O(n) for labels (and for bounds, if the variant keeps them) and O(threads k d).
@@ -59,7 +61,7 @@ namespace gradus {
 enum class KMeansInit : std::uint8_t {
   kmeans_plus_plus,  ///< greedy k-means++ (Arthur and Vassilvitskii 2007): best of 2 + floor(ln k) trials per step
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
-  random,            ///< k different rows, uniformly (by weight if weights are given)
+  random,            ///< k different rows, drawn uniformly, or in proportion to the weights if there are weights
   first,             ///< the first k rows
   given              ///< KMeansMemory::initial_centroids
 };
@@ -85,23 +87,25 @@ inline constexpr auto enum_names<KMeansEmptyCluster> =
                                                  {KMeansEmptyCluster::error, "error"}});
 
 /// Treatment of data with fewer distinct points of positive weight than clusters. -0 and 0 count as equal. With
-/// KMeansMetric::cosine, directions count instead of points (rows of unit length).
+/// KMeansMetric::cosine, the points are compared after they are scaled to unit length.
 enum class KMeansFewerDistinct : std::uint8_t {
   error,  ///< throws InputError with the number of distinct points
   /// Completes the fit. If there are enough distinct points, the result is the same as with `error`. Let m be the
   /// number of distinct points and k the number of clusters.
   ///
-  /// First centroids: k-means++ and k-means|| choose m rows, one per distinct point. `random` chooses all rows of
-  /// positive weight if there are fewer than k. The chosen rows are then repeated cyclically until there are k. `first`
-  /// and `given` do not change.
+  /// First centroids: k-means++ and k-means|| choose m rows, one per distinct point. If there are fewer than k rows of
+  /// positive weight, `random` chooses all of them. The chosen rows are then repeated cyclically until there are k.
+  /// `first` and `given` do not change.
   ///
   /// Empty clusters: let e be the number of empty clusters. Then k - e clusters have points, and m - (k - e) distinct
-  /// points lack a cluster. KMeansEmptyCluster::relocate moves that many empty clusters, lowest index first. Every
-  /// other empty cluster is surplus: its centroid becomes a copy of the new centroid of the lowest non-empty cluster
-  /// whose previous centroid equalled its own, or else of the lowest non-empty cluster. `keep` and `error` work as
-  /// usual, so `error` makes the fit throw for a surplus cluster.
+  /// points lack a cluster. KMeansEmptyCluster::relocate moves m - (k - e) empty clusters, lowest index first. Every
+  /// other empty cluster is surplus: its centroid becomes a copy of the new centroid of a non-empty cluster. This is
+  /// the lowest non-empty cluster whose previous centroid equalled the surplus cluster's previous centroid. If there is
+  /// none, it is the lowest non-empty cluster. `keep` and `error` work as usual, so `error` makes the fit throw for a
+  /// surplus cluster.
   ///
-  /// Ties go to the lowest centroid, so surplus clusters have count 0 once no label changes.
+  /// A point that is equally near to several centroids belongs to the lowest one. Surplus clusters therefore have count
+  /// 0 once labels no longer change.
   accept
 };
 template <>
@@ -127,22 +131,22 @@ inline constexpr auto enum_names<KMeansMetric> =
 ///
 /// At the start of the fit, InputError is thrown if the existing file is not a checkpoint, and Error if the file cannot
 /// be created. If a later write fails (disk full), `note` reports it and the fit continues. A stop request saves the
-/// last complete iteration (unless a GPU runs several iterations at a time). The end of the fit saves the result, from
-/// which `resume` needs only one pass. With several ranks, rank 0 reads and writes the file; other ranks need no access
-/// to it.
+/// last complete iteration (unless a GPU runs several iterations at a time). At the end of the fit, the file receives
+/// the result; a fit that resumes from it needs only one pass over the points. With several ranks, rank 0 reads and
+/// writes the file; other ranks need no access to it.
 struct KMeansCheckpoint {
   std::string file = {};  ///< file name; empty: no checkpoints
   double seconds = 600;   ///< writes a checkpoint after this many seconds; infinity: never
   int iterations = 0;     ///< writes a checkpoint after this many iterations; 0: never
-  /// Resumes from the file, or starts a new fit if there is no file. Throws InputError, and leaves the file unchanged,
-  /// if the file is damaged, or if points, weights, given centroids or options differ from the saved ones.
+  /// Resumes from the file, or starts a new fit if there is no file. If the file is damaged, or if points, weights,
+  /// given centroids or options differ from the saved ones, throws InputError and leaves the file unchanged.
   /// (max_iterations may differ until the fit has ended.)
   bool resume = false;
   /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
   /// flag. May be null.
   std::atomic<bool>* request = nullptr;
-  /// Receives messages for the user, such as the iteration from which a fit resumes, or a failed write. Called from the
-  /// thread that called kmeans() only (with several ranks: on rank 0).
+  /// Receives messages for the user, such as the iteration from which a fit resumes, or a failed write. Called only
+  /// from the thread that called kmeans(), and with several ranks only on rank 0.
   std::function<void(std::string_view)> note = {};
 };
 
@@ -174,7 +178,8 @@ struct KMeansMemory {
   MatrixView<const T> initial_centroids = {};  ///< clusters x d if KMeansOptions::init is `given`, otherwise empty
   VectorView<const T> weights = {};            ///< one non-negative weight per point, or empty
   /// Memory for the n labels, in host memory or on the GPU that runs the job. If this view is given,
-  /// KMeansResult::labels stays empty; otherwise, the labels are returned there. Throws UsageError for any other size.
+  /// KMeansResult::labels stays empty. If this view is empty, KMeansResult::labels contains the labels. Throws
+  /// UsageError for a view of any other size than n or 0.
   VectorView<std::int32_t> labels = {};
 };
 
@@ -188,13 +193,17 @@ inline constexpr auto enum_names<KMeansStopReason> = std::to_array<EnumName<KMea
 
 /// One iteration: an assignment to the previous centroids and the update that followed.
 struct KMeansIteration {
-  /// Inertia of this assignment, computed from the sums of the update instead of the distances. Infinite beyond the
-  /// range of double.
+  /// Inertia of this assignment. It is computed from the sums of the update instead of the distances, and is infinite
+  /// if it exceeds the range of double.
   ///
-  /// Error bound: let e_j be the extent of column j over points and first centroids (at least 2 with
-  /// KMeansMetric::cosine), M_j its largest magnitude, W the sum of the weights and w the largest weight (n and 1
-  /// without weights), w at least 2^-1000. The error is at most (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j,
-  /// plus the loss from squares below the smallest double. Beyond 2^24 points the second term is multiplied by (n
+  /// Error bound. Let n be the number of points, d the number of columns and k the number of clusters. Further let
+  /// * e_j be the extent of column j over the points and the first centroids, but with KMeansMetric::cosine at least 2,
+  /// * M_j be the largest magnitude in column j of the points and the first centroids,
+  /// * W be the sum of the weights (n without weights),
+  /// * w be the largest weight (1 without weights), but at least 2^-1000.
+  ///
+  /// The error is at most (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j, plus the loss from squares below the
+  /// smallest double. Beyond 2^24 points the second term is multiplied by (n 2^-24)^2.
   /// 2^-24)^2.
   double inertia = 0;
   std::int64_t changed = 0;  ///< number of labels that changed; n in the first iteration
@@ -215,12 +224,14 @@ struct KMeansResult {
   int restart = 0;       ///< index of the winning restart
   bool resumed = false;  ///< true if the fit resumed from a checkpoint; the seconds of earlier iterations then come
                          ///< from the earlier job
-  RunReport report;      ///< `rechecked` covers all assignments, or those after the resumption
+  RunReport report;      ///< `rechecked` covers all assignments of this job; a resumed fit omits the assignments of the
+                         ///< earlier job
   KMeansMetric metric = KMeansMetric::euclidean;  ///< the requested metric
   /// With KMeansOptions::standardize: mean and scale of the columns. Otherwise empty.
   KMeansStandardization standardization;
-  /// With KMeansOptions::standardize: the centroids of the standardized points (clusters x d), of which each label is
-  /// the nearest; `centroids` contains them in the units of the data, rounded. Otherwise empty.
+  /// With KMeansOptions::standardize: the centroids of the standardized points (clusters x d). Each label is the index
+  /// of the nearest of these centroids. `centroids` contains the same centroids, converted to the units of the data and
+  /// rounded. Otherwise empty.
   Matrix<T> standardized_centroids;
 };
 
@@ -246,9 +257,10 @@ KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
 template <class T>
 struct KMeansInitialCentroids {
-  /// clusters x d; of unit length with KMeansMetric::cosine, in the units of the data with KMeansOptions::standardize
+  /// clusters x d. With KMeansMetric::cosine, each has unit length. With KMeansOptions::standardize, they are in the
+  /// units of the data.
   Matrix<T> centroids;
-  std::vector<std::int64_t> rows;  ///< row of the points for each centroid; empty for KMeansInit::given
+  std::vector<std::int64_t> rows;  ///< number of the row that was chosen for each centroid; empty for KMeansInit::given
   RunReport report;
 };
 
@@ -343,8 +355,8 @@ KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points&
   return detail::kmeans_initial_centroids<ElementOf<Points>>(view_of(points), options, {}, execution);
 }
 
-/// Returns the nearest centroid of each row of `points` by the canonical rule. Reports progress in points at the start
-/// and the end; a variant of the contract "same bits" on the CPU also reports in between.
+/// Returns the nearest centroid of each row of `points` by the canonical rule. Reports progress as a number of points,
+/// at the start and at the end. CPU variants of the contract "same bits" also report progress in between.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
@@ -369,7 +381,7 @@ KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points
 }
 
 /// Returns the distance of every point to every centroid, n x k. Distances are not squared; with KMeansMetric::cosine
-/// they are 1 - cosine similarity. Reports progress in points.
+/// they are 1 - cosine similarity. Reports progress as a number of points.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Points& points,
                                            KMeansMetric metric = KMeansMetric::euclidean,
@@ -377,12 +389,13 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// Overload that writes the n x k distances to the caller's memory, in host memory or, for a job on a GPU, on that GPU.
-/// The job runs on a GPU if the points are on one or Execution::device requests one, otherwise on the CPU, whose caches
-/// are nearer to the result. There are no variants: Execution::variant is ignored, and the report names none.
+/// Overload that writes the n x k distances to the caller's memory. This is host memory, or for a job on a GPU, memory
+/// of that GPU. The job runs on a GPU if the points are on a GPU or if Execution::device requests one. Otherwise it
+/// runs on the CPU, whose caches are nearer to the result. There are no variants: Execution::variant is ignored, and
+/// the report names none.
 ///
-/// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids, and OutOfMemoryError if
-/// Execution::memory_limit does not suffice for temporary memory.
+/// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError
+/// if Execution::memory_limit does not suffice for temporary memory.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 RunReport kmeans_transform(const Centroids& centroids, const Points& points,
                            MatrixView<std::type_identity_t<ElementOf<Points>>> distances,

@@ -1,11 +1,11 @@
-/// Chooses the number of clusters: fits several numbers of clusters, rates each fit by three criteria, and recommends a
-/// fit by one of them.
+/// Chooses the number of clusters: makes one fit for each of several numbers of clusters, rates every fit by three
+/// criteria, and recommends the fit that one chosen criterion rates best.
 ///
 /// Each fit is a call of kmeans() with the same options, except for the number of clusters. The criteria and their
 /// sources are described in gradus/kmeans_criteria.hpp. The distances between points are computed once for all fits.
 ///
-/// Complexity: the fits, one after another, and the criteria of all labelings. Memory in addition to one fit: labels
-/// and centroids of every fit.
+/// Complexity: the time of all fits, which run one after another, and the time of the criteria of all labelings. Memory
+/// in addition to the memory of one fit: labels and centroids of every fit.
 #pragma once
 
 #include <cstddef>
@@ -65,14 +65,15 @@ GRADUS_EXPORT KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KM
 /// Fits `points` (n x d) once for each number of clusters. Returns the criteria of all fits, and the recommended fit
 /// with the same bits as kmeans() would return for its number of clusters.
 ///
-/// KMeansOptions::clusters is ignored. Seed and metric also apply to the criteria, which rate the standardized points
-/// if the options standardize. KMeansMemory::labels receives the labels of the recommended fit. Points on a GPU are
-/// fitted on that GPU and copied to host memory for the criteria. Progress of the phase "clusters" counts completed
-/// fits.
+/// KMeansOptions::clusters is ignored. Seed and metric also apply to the criteria. If the options standardize, the
+/// criteria rate the standardized points. KMeansMemory::labels receives the labels of the recommended fit. Points on a
+/// GPU are fitted on that GPU and copied to host memory for the criteria. Progress of the phase "clusters" counts
+/// completed fits.
 ///
-/// Throws the errors of kmeans(). Throws InputError before the first fit if a number of clusters exceeds n, UsageError
-/// if the numbers are not ascending or if the options contain given centroids, a graph file or a checkpoint, which
-/// apply to a single fit, and UnsupportedError with ranks.
+/// Throws the errors of kmeans(). Throws InputError before the first fit if a number of clusters exceeds n. Throws
+/// UsageError if the numbers of clusters do not ascend. Given centroids, a graph file (dump_graph) and a checkpoint
+/// apply to a single fit, so options that contain one of them also throw UsageError. Throws UnsupportedError with
+/// ranks.
 template <RowsOf<float, double> Points>
 KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeansOptions& options,
                                               const KMeansChoiceOptions& choice,

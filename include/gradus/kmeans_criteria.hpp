@@ -18,18 +18,19 @@ namespace gradus {
 /// fit. With KMeansMetric::cosine the criteria rate the rows of unit length, and the silhouette uses the distance 1 -
 /// cosine similarity.
 struct KMeansCriteria {
-  /// Mean of (b - a) / max(a, b) over the points, in [-1, 1]; greater is better. a is the mean distance of a point to
-  /// the other points of its cluster, b the smallest mean distance to the points of another cluster. The term of a
-  /// point is 0 if the point is alone in its cluster, or if a = b = 0. There is no silhouette if the sample (see
+  /// Mean of (b - a) / max(a, b) over the points, in [-1, 1]; greater is better. For each point, a is the mean distance
+  /// to the other points of its cluster, and b is the smallest mean distance to the points of another cluster. The term
+  /// of a point is 0 if the point is alone in its cluster, or if a = b = 0. There is no silhouette if the sample (see
   /// KMeansCriteriaOptions) has fewer than two clusters, or no cluster with two points.
   std::optional<double> silhouette;
-  /// The Calinski-Harabasz index: B / (k - 1) over W / (n - k), with k the number of non-empty clusters; greater is
-  /// better. W is the sum of the squared distances of the points to the mean of their cluster. B is the sum, over all
-  /// points, of the squared distance of the mean of their cluster to the mean of all points. If W = 0, the index is 1.
+  /// The Calinski-Harabasz index (B / (k - 1)) / (W / (n - k)) for n points and k non-empty clusters; greater is
+  /// better. W is the sum of the squared distances between each point and the mean of its cluster. B is the sum, over
+  /// all points, of the squared distance between the mean of the point's cluster and the mean of all points. If W = 0,
+  /// the index is 1.
   double calinski_harabasz = 0;
   /// The Davies-Bouldin index: the mean, over the clusters i, of the maximum of (s_i + s_j) / |m_i - m_j| over the
-  /// other clusters j; smaller is better. m is the mean of a cluster and s the mean distance of its points to m. Pairs
-  /// with equal means count as 0.
+  /// other clusters j; smaller is better. m_i is the mean of cluster i, and s_i is the mean distance of the cluster's
+  /// points to m_i. A pair of clusters with equal means counts as 0.
   double davies_bouldin = 0;
 };
 
@@ -61,8 +62,8 @@ GRADUS_EXPORT KMeansCriteriaResult kmeans_criteria(MatrixView<const T> points,
 /// from 0 to n - 1 per point; empty clusters do not count. Runs on the CPU, with the same bits on any number of
 /// threads.
 ///
-/// Throws UsageError for malformed views and invalid options, InputError for NaN, infinity, labels out of range, and
-/// labelings with fewer than 2 or more than n - 1 clusters, and UnsupportedError for GPU memory.
+/// Throws UsageError for malformed views and invalid options. Throws InputError for NaN, infinity, labels out of range,
+/// and labelings with fewer than 2 or more than n - 1 clusters. Throws UnsupportedError for GPU memory.
 template <RowsOf<float, double> Points>
 KMeansCriteriaResult kmeans_criteria(const Points& points, std::span<const VectorView<const std::int32_t>> labelings,
                                      const KMeansCriteriaOptions& options = {}, const Execution& execution = {}) {

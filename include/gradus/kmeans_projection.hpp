@@ -26,7 +26,7 @@ struct KMeansProjectionOptions {
 struct KMeansProjection {
   std::vector<std::int64_t> rows;  ///< the m projected rows, ascending
   /// m x 2, in the units of the points: coordinates of each row on the first and second component, relative to the mean
-  /// of the rows. A coordinate is 0 if the rows have no extent in its component.
+  /// of the rows. If the rows have no extent along a component, their coordinates on it are 0.
   Matrix<double> places;
 };
 
@@ -39,8 +39,9 @@ GRADUS_EXPORT KMeansProjection kmeans_projection(MatrixView<const T> points, con
 }  // namespace detail
 
 /// Projects `points` (n x d, at least 1 x 1, finite, in host memory) on one CPU thread. Throws UsageError for malformed
-/// views and fewer than 1 point, InputError for NaN and infinity in a projected row, UnsupportedError for GPU memory
-/// and with ranks, OutOfMemoryError, and InterruptedError after a stop request.
+/// views and if KMeansProjectionOptions::points is below 1. Throws InputError for an empty matrix, and for NaN and
+/// infinity in a projected row. Throws UnsupportedError for GPU memory and with ranks. Throws OutOfMemoryError, and
+/// InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 KMeansProjection kmeans_projection(const Points& points, const KMeansProjectionOptions& options = {},
                                    const Execution& execution = {}) {

@@ -43,26 +43,26 @@ GRADUS_EXPORT Matrix<T> kmeans_restore(MatrixView<const T> rows, const KMeansSta
 }  // namespace detail
 
 /// Returns mean and scale of the columns of `points` (n x d, at least 1 x 1, in host memory or on a GPU). With ranks,
-/// they cover the rows of all ranks. Runs on the CPU. Throws UsageError for a malformed view, InputError for NaN,
-/// infinity and values whose variance exceeds the range of double, UnsupportedError for GPU memory with ranks,
-/// OutOfMemoryError, and InterruptedError after a stop request.
+/// they cover the rows of all ranks. Runs on the CPU. Throws UsageError for a malformed view. Throws InputError for
+/// NaN, infinity and values whose variance exceeds the range of double. Throws UnsupportedError for GPU memory with
+/// ranks. Throws OutOfMemoryError, and InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 KMeansStandardization kmeans_standardization(const Points& points, const Execution& execution = {}) {
   return detail::kmeans_standardization<ElementOf<Points>>(view_of(points), execution);
 }
 
 /// Returns a standardized copy of `points` (n x d, in host memory or on a GPU) in host memory. Runs on the CPU. NaN and
-/// infinity stay unchanged. Throws UsageError for a malformed view or unless `by` has d means and d positive scales,
-/// UnsupportedError if Execution::communicator is set, OutOfMemoryError if the copy of n * d elements does not fit, and
-/// InterruptedError after a stop request.
+/// infinity stay unchanged. Throws UsageError if the view is malformed or if `by` does not have d means and d positive
+/// scales. Throws UnsupportedError if Execution::communicator is set. Throws OutOfMemoryError if the copy of n * d
+/// elements does not fit. Throws InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 Matrix<ElementOf<Points>> kmeans_standardize(const Points& points, const KMeansStandardization& by,
                                              const Execution& execution = {}) {
   return detail::kmeans_standardize<ElementOf<Points>>(view_of(points), by, execution);
 }
 
-/// Returns a copy of standardized `rows` (k x d, in host memory) in the units of the data. Throws UsageError for a
-/// malformed view or unless `by` has d means and d positive scales, and UnsupportedError for GPU memory.
+/// Returns a copy of standardized `rows` (k x d, in host memory) in the units of the data. Throws UsageError if the
+/// view is malformed or if `by` does not have d means and d positive scales. Throws UnsupportedError for GPU memory.
 template <RowsOf<float, double> Rows>
 Matrix<ElementOf<Rows>> kmeans_restore(const Rows& rows, const KMeansStandardization& by) {
   return detail::kmeans_restore<ElementOf<Rows>>(view_of(rows), by);

@@ -18,12 +18,14 @@
 /// cells at even generations of rules without S8. For rules with S8, Golly inverts the pattern at the start, which
 /// makes it a different pattern.)
 ///
-/// The hash of a generation is the sum modulo 2^64, over all 64-cell words with at least one live cell, of a mix of
-/// word, row and column. Words begin at columns that are multiples of 64; LifeOptions::left is the column of the grid's
-/// first cell. The hash thus depends only on the live cells and their positions, not on the width of the grid.
+/// The hash of a generation is a sum modulo 2^64. Each 64-cell word with at least one live cell adds a number that is
+/// mixed from its cells, its row and its column. Words begin at columns that are multiples of 64; LifeOptions::left is
+/// the column of the grid's first cell. The hash thus depends only on the live cells and their positions, not on the
+/// width of the grid.
 ///
-/// Complexity: O(N * area), about sixteen instructions per 64 cells; on the plane, the area is the rectangle of each
-/// generation. Memory: two or three grids of one bit per cell; textbook variants use eight bytes per cell.
+/// Complexity: O(N * area) time, with about sixteen instructions per 64 cells. On the plane, the area is the size of
+/// the rectangle of live cells in each generation. Memory: two or three grids of one bit per cell. Textbook variants
+/// use eight bytes per cell.
 #pragma once
 
 #include <array>
@@ -142,11 +144,11 @@ class LifeGrid {
 };
 
 /// The plane as a quadtree without duplicate nodes, as in the Macrocell file format.
-///
 /// nodes[0] is the empty node. A leaf has level 3 and holds 8 x 8 cells, bit 8 * row + column. Any other node holds the
-/// indices of its quarters nw, ne, sw, se; each quarter precedes the node in the list and is one level lower, and 0 is
-/// an empty quarter. The root covers [-2^(level-1), 2^(level-1)) in both directions around the point (`left`, `top`) of
-/// the pattern or result. x grows to the right, y downwards.
+/// indices of its four quarters: north-west, north-east, south-west, south-east. The index 0 stands for an empty
+/// quarter. Every other quarter precedes the node in the list and is one level lower. The root has cells at the
+/// coordinates -2^(level-1) to 2^(level-1) - 1 in both directions, relative to the point (`left`, `top`) of the pattern
+/// or result. x grows to the right, y downwards.
 struct LifeTree {
   struct Node {
     std::int32_t level = 0;
@@ -174,7 +176,7 @@ struct LifeRectangle {
 /// The contents of a pattern file.
 struct LifePattern {
   std::optional<LifeRule> rule;          ///< set if the file names a rule
-  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology, of the following size
+  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology, whose size `width` and `height` state
   std::int64_t width = 0;
   std::int64_t height = 0;
   /// The position of the first cell of `cells`, or of the centre of `tree`.
@@ -197,8 +199,8 @@ struct LifeOptions {
   std::int64_t left = 0;
   std::int64_t top = 0;
   bool hashes = false;  ///< also returns the hash of each generation
-  /// Stops as soon as a generation equals an earlier one, cell by cell and at the same position, or after N
-  /// generations.
+  /// Stops as soon as a generation has the same cells at the same positions as an earlier generation, at the latest
+  /// after N generations.
   bool until_stable = false;
 };
 
@@ -218,9 +220,9 @@ struct LifeCycle {
 struct LifeResult {
   LifeGrid cells;           ///< empty if the caller gave memory, or if `tree` is set
   std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the centre of `tree`
-  std::int64_t top = 0;     ///< row of the same cell or centre
+  std::int64_t top = 0;     ///< row of the cell or centre whose column is `left`
   bool background = false;  ///< on `plane`: all cells outside are alive, and `cells` marks the dead ones
-  /// Set by a variant that works on trees if the rectangle of live cells is too large for a grid.
+  /// Set if the variant works on trees and the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
   LifePopulation population;          ///< number of live cells; with a live background, of dead cells
   std::int64_t generations = 0;       ///< number of computed generations: N, or fewer if `until_stable` found a cycle
@@ -237,12 +239,14 @@ struct LifeShape {
   MemoryPlace place = {};
 };
 
-/// Computes generations of the given cells. On `dead` and `torus`, the grid is the whole world. Cells and their memory
-/// may be on a GPU, which then does the work; this excludes hashes and `until_stable`.
+/// Computes generations of the given cells. On `dead` and `torus`, the grid is the whole world. The cells and the
+/// memory for the result may be on a GPU. The job then runs on this GPU, and hashes and `until_stable` are not
+/// supported.
 ///
-/// Throws UsageError for invalid options and malformed views, UnsupportedError if the variant or device cannot run
-/// here, OutOfMemoryError if memory does not suffice (on `plane`, also after the pattern has grown), and
-/// InterruptedError after a stop request. After an error the contents of the caller's memory are undefined.
+/// Throws UsageError for invalid options and malformed views. Throws UnsupportedError if the variant or device cannot
+/// run here. Throws OutOfMemoryError if memory does not suffice; on `plane`, this may happen after the pattern has
+/// grown. Throws InterruptedError after a stop request. After an error the contents of the caller's memory are
+/// undefined.
 GRADUS_EXPORT LifeResult life(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
                               const Execution& execution = {});
 inline LifeResult life(const LifeGridView& cells, const LifeOptions& options = {}, const Execution& execution = {}) {
@@ -254,11 +258,16 @@ GRADUS_EXPORT LifeOptions life_options(const LifePattern& pattern);
 
 /// Computes generations of a pattern.
 ///
-/// On the plane, LifeOptions::left and top are added to its position. On `dead` and `torus`, the world is a grid of
-/// `height` x `width` cells, and the first cell of the grid and of the result is (-(width / 2), -(height / 2)). A
-/// pattern without a position is placed as in Golly: on the plane, its first cell is (0, 0); on a grid that can hold
-/// its rectangle of w x h cells, its first cell is (-(w / 2), -(h / 2)); on a smaller grid, its first cell is the first
-/// cell of the grid. Throws InputError if a live cell is outside the grid.
+/// On the plane, LifeOptions::left and top are added to the pattern's position. On `dead` and `torus`, the world is a
+/// grid of `height` x `width` cells, and the first cell of the grid and of the result is (-(width / 2), -(height / 2)).
+///
+/// A pattern without a position is placed as in Golly:
+/// * On the plane, the first cell of the pattern is (0, 0).
+/// * On a grid that can hold the pattern's rectangle of w x h cells, the first cell of the pattern is (-(w / 2), -(h /
+///   2)).
+/// * On a smaller grid, the first cell of the pattern is the first cell of the grid.
+///
+/// Throws InputError if a live cell is outside the grid.
 GRADUS_EXPORT LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int64_t height,
                               std::int64_t width, const Execution& execution = {});
 

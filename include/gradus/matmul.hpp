@@ -5,35 +5,36 @@
 ///
 /// * Block sums: s_b = fma(A(i, l), B(l, j), s_b) from +0, for ascending l in the b-th block of 256 indices of k.
 /// * Total: ((s_0 + s_1) + s_2) + ..., each addition rounded.
-/// * C(i, j) = alpha total, rounded, if beta = 0; otherwise fma(beta, C(i, j), alpha total), with the product rounded
-///   first. alpha and beta are first rounded to T. If k = 0 or alpha = 0: beta C(i, j), rounded, or +0 if beta = 0.
+/// * Result: let p = alpha * total, rounded, where alpha and beta are first rounded to T. If beta = 0, C(i, j) = p.
+///   Otherwise C(i, j) = fma(beta, C(i, j), p).
+/// * If k = 0 or alpha = 0, the result is beta * C(i, j), rounded, or +0 if beta = 0.
 /// * Every NaN is the quiet NaN with a positive sign and no payload.
 ///
 /// Rounding is to nearest and denormals are kept, whatever floating-point mode the calling thread has set.
 ///
-/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies, and so does a sum that overflows in
-/// between. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
+/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. So does the infinity of a partial sum
+/// that overflows. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
 ///
-/// Error bound. Let "exact" be the exact result for alpha and beta rounded to T, M = |alpha| |A| |B| + |beta| |C|,
-/// u half the distance from 1 to the next T, and eta the smallest positive T. If nothing overflows, each element
-/// differs from the exact one by at most
+/// Error bound. Let "exact" be the exact result for the values of alpha and beta after they are rounded to T. Let M =
+/// |alpha| |A| |B| + |beta| |C|. Let u be half the distance from 1 to the next T, and eta the smallest positive T. If
+/// nothing overflows, each element differs from the exact one by at most
 ///
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
 /// matmul_error_bound() is, with e(x) = x u / (1 - x u):
 ///
-/// * `strict`: e(min(k, 256) + ceil(k / 256) + 1), which grows by one u per 256 of k.
+/// * `strict`: e(min(k, 256) + ceil(k / 256) + 1). Beyond k = 256, this bound grows by one u for every 256 of k.
 /// * `split`, float only: three passes of the GPU's tensor cores, with smaller errors than float on most matrices. For
-///   k <= 16 the bound equals the one of `strict`. For larger k it is the maximum of this bound and
-///   e(16 + 3 min(k, 64) + ceil(k / 64) + ceil(k / 128)).
-/// * `fast`, float only: one pass, with 11 bits of each factor. As `split`, with (1 + 2^-9) e(...) + 2^-10 + 2^-22 in
-///   place of e(...).
+///   k <= 16 the bound is the bound of `strict`. For larger k it is the bound of `strict` or E = e(16 + 3 min(k, 64) +
+///   ceil(k / 64) + ceil(k / 128)), whichever is larger.
+/// * `fast`, float only: one pass, with 11 bits of each factor. The bound is the bound of `split` with (1 + 2^-9) E +
+///   2^-10 + 2^-22 in place of E.
 ///
-/// `split` and `fast` run only on request. They fall back to `strict` without suitable tensor cores (compute
-/// capability 9.0), and for products that are too small to gain.
+/// `split` and `fast` run only on request. If the GPU has no suitable tensor cores (compute capability 9.0), or if a
+/// product is too small to gain from them, `strict` runs instead.
 ///
 /// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements; another m
-/// n if beta is not 0 or C is not contiguous; m n k / 256 if m or n is 1.
+/// n elements if beta is not 0 or C is not contiguous, and another m n k / 256 elements if m or n is 1.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,8 @@
 namespace gradus {
 
 /// A matrix, or a batch of matrices, with any strides: element (i, j) of matrix p is data[p * batch_stride + i *
-/// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1; one matrix repeated has
-/// batch_stride 0. Strides of inputs may be 0 or negative.
+/// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1. A batch that repeats one matrix
+/// has batch_stride 0. Strides of inputs may be 0 or negative.
 template <class T>
 class MatmulView {
  public:
@@ -76,7 +77,7 @@ class MatmulView {
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): no MatmulView satisfies the constraint
   constexpr MatmulView(Source&& source) : MatmulView(MatrixView<T>(view_of(std::forward<Source>(source))), 0) {}
 
-  /// Returns a batch of `batches` matrices, of which this is the first.
+  /// Returns a batch of `batches` matrices, whose first matrix is this one.
   constexpr MatmulView batch(std::int64_t batches, std::int64_t stride) const {
     MatmulView view = *this;
     view.batches_ = batches;
@@ -139,7 +140,7 @@ enum class MatmulAccuracy : std::uint8_t {
   automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it names none
   strict,     ///< the canonical result
   split,      ///< permits the error of three tensor-core passes
-  fast        ///< permits the error of one tensor-core pass, few digits
+  fast        ///< permits the error of one tensor-core pass: few correct digits
 };
 template <>
 inline constexpr auto enum_names<MatmulAccuracy> =
@@ -158,14 +159,15 @@ struct MatmulOptions {
 /// Memory for the result.
 template <class T>
 struct MatmulMemory {
-  /// C, m x n, with as many matrices as there are products. Written, and read if beta is not 0. Elements must not
-  /// overlap each other, or elements of A or B. If neither the extents nor equal strides prove that two views are
-  /// disjoint, they count as overlapping. If empty, the product is returned in MatmulResult::product.
+  /// C, m x n, with as many matrices as there are products. The call writes C, and reads C if beta is not 0. No two
+  /// elements of C may overlap, and no element of C may overlap an element of A or B. Two views count as overlapping
+  /// unless their extents or equal strides prove that they are disjoint. If this view is empty, MatmulResult::product
+  /// contains the product.
   MatmulView<T> product = {};
 };
 
 struct MatmulError {
-  double greatest = 0;        ///< maximum of |C - exact| / M (see above) over the elements for which it is a number
+  double greatest = 0;        ///< maximum of all |C - exact| / M (see above) that are numbers
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 
@@ -202,10 +204,10 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 /// matrix is used for every product. If one operand is float and the other double, the float operand is converted to a
 /// double copy.
 ///
-/// Throws UsageError if the shapes do not match, for malformed views and invalid options, for beta without a C, if the
-/// result overlaps an input, and for an accuracy that the variant does not have. Throws UnsupportedError for `split`
-/// and `fast` in double and if the variant or device cannot run here, OutOfMemoryError if memory does not suffice, and
-/// InterruptedError after a stop request.
+/// Throws UsageError for malformed views and invalid options, for an accuracy that the variant does not have, and for a
+/// beta without a C. Also throws UsageError if the shapes do not match or if the result overlaps an input. Throws
+/// UnsupportedError for `split` and `fast` in double, and if the variant or device cannot run here. Throws
+/// OutOfMemoryError if memory does not suffice. Throws InterruptedError after a stop request.
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
             const MatmulMemory<std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>>& memory,
@@ -219,9 +221,9 @@ auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Exe
   return matmul(a, b, options, MatmulMemory<T>{}, execution);
 }
 
-/// Returns the factor of M in the error bound (see the head of this file) of this accuracy, for depth k and elements of
-/// 4 or 8 bytes. `automatic` counts as `strict`. Returns infinity if k is so large that no bound exists. Throws
-/// UsageError for other sizes.
+/// Returns the factor of M in the error bound of this accuracy (see the head of this file). `depth` is k, and
+/// `element_bytes` is 4 or 8. `automatic` counts as `strict`. Returns infinity if k is so large that no bound exists.
+/// Throws UsageError for other sizes.
 GRADUS_EXPORT double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes);
 
 /// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If the types of A and

@@ -27,7 +27,7 @@ GRADUS_EXPORT std::unique_ptr<Communicator> mpi_communicator(const void* comm, s
 /// Returns a Communicator on a duplicate of `comm` (MPI_Comm_dup), so that its messages cannot mix with the caller's.
 /// Collective over `comm`. Call it after MPI_Init, and destroy the object before MPI_Finalize. A job with several
 /// threads needs MPI_THREAD_FUNNELED; only the thread that called Gradus calls MPI. Throws UnsupportedError if the
-/// thread level is too low or if `comm` belongs to another MPI, and Error for errors of MPI.
+/// thread level is too low or if `comm` belongs to another MPI implementation. Throws Error for errors of MPI.
 ///
 /// give_up() calls MPI_Abort on `comm`.
 template <class Comm>

@@ -14,10 +14,10 @@ struct RowRange {
   std::int64_t rows = 0;
 };
 
-/// Returns the rows of one rank if `rows` rows are split evenly over `size` ranks, in rank order. The shares of two
-/// ranks differ by at most one row. From 16,384 rows per rank on, shares begin at multiples of 1,024 rows and differ by
-/// less than 2,048. If there are fewer rows than ranks, the last ranks have none. Throws UsageError for a negative
-/// number of rows and for a rank outside 0 to size - 1.
+/// Returns the rows of one rank if `rows` rows are split evenly over `size` ranks, in rank order. With fewer than
+/// 16,384 rows per rank, the shares of two ranks differ by at most one row. From 16,384 rows per rank on, shares begin
+/// at multiples of 1,024 rows and differ by less than 2,048 rows. If there are fewer rows than ranks, the last ranks
+/// have none. Throws UsageError for a negative number of rows and for a rank outside 0 to size - 1.
 GRADUS_EXPORT RowRange rows_of_rank(std::int64_t rows, int rank, int size);
 /// Returns the rows of this rank. Collective: all ranks call it together. Throws UsageError on all ranks unless `rows`
 /// is the same on every rank.

@@ -1,6 +1,6 @@
 /// Concurrent sets, into which many threads insert, erase and look up keys at the same time. Every history of calls is
-/// linearizable: each call takes effect at a single moment between its beginning and its end, and its answer is the
-/// answer of a sequential set in the order of these moments.
+/// linearizable: each call takes effect at a single moment between its beginning and its end. Its answer is the answer
+/// that a sequential set would give if the calls came in the order of these moments.
 ///
 /// Each set's header describes when to use it and what else it guarantees; sets/detail/interface.hpp describes the
 /// common interface. The sets are header-only. Threads need no registration. A set may be used by any thread at any

@@ -1,15 +1,15 @@
 /// All-pairs shortest paths: the length of the shortest route between every pair of vertices of a graph, and the route.
 ///
 /// The graph is a matrix of weights, in which weights(v, w) is the length of the edge from v to w, or a list of edges
-/// (graph.hpp). Both give the same results. Lengths may be negative; 0 and the smallest denormal are edges like any
-/// other, and -0 is 0. "No edge" is the largest value of an integer type, +inf for floating-point types, and also
+/// (graph.hpp). Both give the same results. Lengths may be negative. An edge may also have the length 0 or the smallest
+/// denormal; -0 means 0. "No edge" is the largest value of an integer type, +inf for floating-point types, and also
 /// ShortestPathsOptions::no_edge. An element on the diagonal is an edge from a vertex to itself, which matters only if
 /// it is negative.
 ///
 /// Canonical result:
 ///
-/// * Distance D(i, j): the smallest sum of weights of any route from i to j; "no edge" if there is no route; D(i, i) =
-///   0.
+/// * Distance D(i, j): the smallest sum of weights of any route from i to j. It is "no edge" if there is no route. D(i,
+///   i) = 0.
 /// * Integers: exact, the same bits from every variant. If a distance does not fit its type or equals the type's "no
 ///   edge", the call throws a VertexError (graph.hpp) with the pair of vertices and a type that is large enough.
 /// * Floating point: D(i, j) is the length of a route from i to j, added up in some order. The route may go through a
@@ -18,19 +18,19 @@
 ///   of the absolute weights on that route. D(i, j) is below the exact length of the route it measures by at most g
 ///   times the sum of the absolute weights on this route. The bits depend on the variant. A distance beyond the largest
 ///   number is a VertexError as above.
-/// * Predecessor P(i, j): the last but one vertex of a shortest route from i to j, counted from 0; -1 if there is no
-///   route, and on the diagonal.
-///   Integers: the lowest v other than j with an edge from v to j and D(i, v) + weights(v, j) = D(i, j). If the graph
-///   has a cycle of length 0 through at least two vertices, v must also be on a shortest route with the fewest edges.
-///   Floating point: walking back from j by P(i, .) reaches i in fewer than N steps. The exact length of this route
-///   exceeds the minimum by at most 2 g times the sum of the absolute weights on both routes.
-/// * Negative cycle, anywhere in the graph: throws a VertexError with its vertices in order, the first one repeated at
-///   the end, because no route through it is shortest. For floating point, a reported cycle is negative by exact sums.
-///   A cycle whose length is within the rounding error of lengths, including lengths of routes to the cycle, may
-///   remain undetected; the result then treats its length as 0.
+/// * Predecessor P(i, j): the last but one vertex of a shortest route from i to j, counted from 0. It is -1 if there is
+///   no route, and on the diagonal. Integers: the lowest v other than j with an edge from v to j and D(i, v) +
+///   weights(v, j) = D(i, j). If the graph has a cycle of length 0 through at least two vertices, v must also be on a
+///   shortest route with the fewest edges. Floating point: walking back from j by P(i, .) reaches i in fewer than N
+///   steps. The exact length of this route exceeds the minimum by at most 2 g times the sum of the absolute weights on
+///   both routes.
+/// * Negative cycle, anywhere in the graph: throws a VertexError, because no route through the cycle is shortest. The
+///   error lists the vertices of the cycle in order and repeats the first one at the end. For floating point, a
+///   reported cycle is negative by exact sums. A cycle may remain undetected if its length is within the rounding error
+///   of lengths, including the lengths of routes to the cycle. The result then treats the length of this cycle as 0.
 ///
-/// Complexity: N^3 additions and comparisons, twice that with predecessors, in N^2 memory. If there are few edges or
-/// sources: O(S (edges + N) log N) time and O(S N + edges) memory.
+/// Complexity: N^3 additions and comparisons, or twice as many with predecessors, and memory for N^2 elements. If there
+/// are few edges or sources: O(S (edges + N) log N) time and O(S N + edges) memory.
 #pragma once
 
 #include <concepts>
@@ -48,13 +48,13 @@ namespace gradus {
 
 struct ShortestPathsOptions {
   bool predecessors = false;  ///< also computes P, from which shortest_path_route() finds routes
-  /// An additional value for "no edge" among the weights; results contain only the type's value. Throws UsageError if
-  /// the type does not hold the value, for NaN and -inf, and for integers from 2^53 on, which a double does not
-  /// represent exactly.
+  /// An additional value that means "no edge" in the weights. In results, only the type's value means "no edge". Throws
+  /// UsageError for NaN and -inf, for a value that the type does not hold, and for integers from 2^53 on, because a
+  /// double does not represent all of them exactly.
   std::optional<double> no_edge = std::nullopt;
   std::int64_t tile = 0;  ///< tile side for tiled variants; 0: the variant's choice
-  /// Source vertices. The results have one row per source, in this order, S rows in all; a repeated source has repeated
-  /// rows. Empty: all vertices, S = N. Throws UsageError for vertices that do not exist.
+  /// Source vertices. The results have S rows, one per source, in the order of the sources. A repeated source has
+  /// repeated rows. Empty: all vertices, S = N. Throws UsageError for vertices that do not exist.
   std::vector<std::int64_t> sources = {};
   /// Treats each edge as bidirectional. Of two edges between the same vertices, the lighter one counts. A negative edge
   /// is then a negative cycle.
@@ -91,7 +91,7 @@ struct ShortestPathsShape {
   int element_bytes = 4;    ///< 4: int32, float; 8: int64, double
   bool floating = false;    ///< float or double
   bool negative = false;    ///< some edge is negative
-  bool wide_sums = false;   ///< N times the heaviest edge exceeds a sixth of the type's largest number
+  bool wide_sums = false;   ///< true if N times the heaviest edge exceeds a sixth of the type's largest number
   bool in_place = false;    ///< distances overwrite the weights
 };
 
@@ -127,8 +127,9 @@ concept Weight =
 /// Computes the shortest paths between all vertices of a graph given by its weights (N x N, N >= 0), whose elements are
 /// std::int32_t, std::int64_t, float or double.
 ///
-/// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only for
-/// floating-point predecessors, to identify a negative cycle, and if a cycle of length 0 affects predecessors.
+/// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only in
+/// three cases: for floating-point predecessors, to identify a negative cycle, and if a cycle of length 0 affects
+/// predecessors.
 ///
 /// Throws UsageError for invalid options and malformed views (see array.hpp), and InputError for NaN, -inf, negative
 /// cycles and distances that do not fit the type. Throws UnsupportedError if the variant or device cannot run here,

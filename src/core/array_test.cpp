@@ -1,4 +1,4 @@
-// Views and matrices, and the version of the headers.
+// Tests of views and matrices, and of the version of the headers.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -30,7 +30,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // the interval between two polls of the stop request
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // between two polls of the stop request
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -112,7 +112,8 @@ std::optional<std::vector<std::string>> names_in(const std::string& directory) {
   return names;
 }
 
-// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp. The process that uses one holds a lock on it (flock).
+// Temporary files and folders are named .NAME.PROCESS-NUMBER.tmp. A process holds a lock (flock) on each temporary file
+// or folder that it uses.
 
 std::string temporary_prefix(std::string_view name) { return std::string(".").append(name.substr(0, 200)).append("."); }
 
@@ -142,7 +143,7 @@ bool lock(int descriptor) {
 }
 
 /// Removes temporary files and folders of `path` that killed processes left behind and that no process has locked. From
-/// a folder, removes only files called `names`; a folder with other files stays.
+/// such a folder, removes only files whose names are in `names`. A folder that also has other files stays.
 void remove_stale(const std::string& path, const std::vector<std::string>& names) {
   const std::string directory = parent_of(path);
   const std::string prefix = temporary_prefix(name_of(path));
@@ -177,7 +178,8 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables = [] {
 
 }  // namespace
 
-// Processes eight bytes at a time. Table t holds the effect of a byte on the remainder when t more bytes follow.
+// Processes eight bytes at a time. Table t contains, for each value of a byte, its effect on the remainder if t more
+// bytes follow the byte.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -197,7 +199,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
     : path_(std::move(path)), stop_(std::move(stop)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) fail(errno);  // or an overlong name would fail only in the final rename
+  if (!exists && errno != ENOENT) fail(errno);  // detects an overlong name now instead of in the final rename
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (names_a_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
     in_place_ = true;
@@ -220,7 +222,8 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
   buffer_.reserve(buffer_size);
 }
 
-/// Opening a pipe blocks until it has a reader. Opens without blocking and polls, so that a stop request takes effect.
+/// Opens the target itself. A blocking open of a pipe would wait for a reader. This function opens the pipe without
+/// blocking and polls, so that a stop request takes effect.
 void AtomicFile::open_in_place(bool is_pipe) {
   const bool looks = is_pipe && stop_.stop_possible();
   constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
@@ -236,7 +239,7 @@ void AtomicFile::open_in_place(bool is_pipe) {
 }
 
 void AtomicFile::make_temporary() {
-  // An unnamed file disappears with its process. It can only be named through /proc, so this way needs /proc.
+  // An unnamed file disappears when its process ends. It can get a name only through /proc, so this method needs /proc.
   descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) {
     if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
@@ -330,8 +333,8 @@ void AtomicFile::finish() {
   if (finished_) return;
   flush();
   if (in_place_) {
-    // Only a file that is written in place is closed here: a file with a lock or without a name must stay open. After
-    // close() the descriptor is invalid, even after an error.
+    // Closes only a file that is written in place. A file with a lock or without a name must stay open. After close()
+    // the descriptor is invalid, even if close() reports an error.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   } else {
     bring_to_disk();
@@ -440,8 +443,8 @@ void OutputSet::commit() {
 
 namespace {
 
-/// Returns true if another folder can replace this one. It must be an ordinary folder of this user, and neither a mount
-/// point nor the working directory.
+/// Returns true if another folder can replace `directory`. `directory` must be an ordinary folder of this user, and
+/// neither a mount point nor the working directory.
 bool is_replaceable(const std::string& directory, const struct stat& status) {
   struct stat parent {};
   struct stat working {};
@@ -450,7 +453,8 @@ bool is_replaceable(const std::string& directory, const struct stat& status) {
       ::faccessat(AT_FDCWD, parent_of(directory).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return false;
   if (::stat(".", &working) != 0 || (working.st_dev == status.st_dev && working.st_ino == status.st_ino)) return false;
-  // Access control lists and other attributes would be lost. The system sets the SELinux label of the new folder.
+  // A folder with access control lists or other attributes is not replaced, because the new folder would lack them. The
+  // SELinux label does not count, because the system labels the new folder, too.
   char attributes[512];
   const ssize_t size = ::listxattr(directory.c_str(), attributes, sizeof attributes);
   if (size < 0) return errno == ENOTSUP;
@@ -564,7 +568,8 @@ void OutputSet::replace_one_by_one() {
       if (&file == seal_) file.put_in_place();
   } catch (...) {
     for (AtomicFile& file : files_) file.withdraw();
-    // Replaced files cannot be restored, so the temporary seal must keep reporting the set as incomplete.
+    // Replaced files cannot be restored. If any file was replaced, the placeholder therefore stays and marks the set as
+    // incomplete.
     const bool replaced =
         std::ranges::any_of(files_, [](const AtomicFile& file) { return file.committed_ && file.replaces_; });
     if (placeholder && !replaced) placeholder->withdraw();

@@ -12,10 +12,10 @@
 
 namespace gradus::core {
 
-/// A file under construction. The bytes go to a temporary file in the target's directory. commit() renames it over the
-/// target in one step; without commit(), the temporary file is removed. So no reader sees a partial file. On file
-/// systems with unnamed files (O_TMPFILE), this also holds if the process is killed; elsewhere, the next AtomicFile
-/// with the same target removes the leftover.
+/// A file under construction. The bytes go to a temporary file in the target's directory. commit() renames the
+/// temporary file over the target in one step. Without commit(), the temporary file is removed. So no reader sees a
+/// partial file. On file systems with unnamed files (O_TMPFILE), this also holds if the process is killed; elsewhere,
+/// the next AtomicFile with the same target removes the leftover.
 ///
 /// Symbolic links are followed, and the permissions of an existing file are kept. If the target is not a regular file
 /// (/dev/stdout, /dev/null, a pipe), the bytes go directly to the target.
@@ -39,7 +39,8 @@ class AtomicFile {
   void commit();
 
   const std::string& path() const { return path_; }
-  /// Length and CRC-32 (as in zlib) of a finished file of an OutputSet, with which a reader can check the file.
+  /// Return the length and the CRC-32 (as in zlib) of a finished file of an OutputSet. A reader can check the file with
+  /// them.
   std::uint64_t size() const { return size_; }
   std::uint32_t checksum() const { return checksum_; }
   const std::stop_token& stop() const { return stop_; }
@@ -74,9 +75,9 @@ class AtomicFile {
 };
 
 /// The output files of a job, in one directory. They appear when all of them have been written. If the directory
-/// contains only such files, all appear in one step (see docs/decisions/0040-results-appear-whole.md). The same step
-/// removes files of an earlier job that this job could have written but did not. Missing directories are created, and
-/// removed again if the job fails.
+/// contains no files with other names, they all appear in one step (see docs/decisions/0040-results-appear-whole.md).
+/// The same step removes files of an earlier job that this job could have written but did not. Missing directories are
+/// created, and removed again if the job fails.
 class OutputSet {
  public:
   /// `names` lists all files that a job of this kind may write.
@@ -88,8 +89,8 @@ class OutputSet {
   /// Adds a file with one of the names. The reference stays valid. `bytes` is the size of the file, if known. Throws
   /// Error if the whole set does not fit on the disk.
   AtomicFile& add(std::string_view name, std::uint64_t bytes = 0);
-  /// Names the file that marks the set as complete. If the files have to be replaced one by one, the seal is replaced
-  /// last, and a file with the content `placeholder` has its name until then.
+  /// Makes `seal` the file that marks the set as complete. If the files have to be replaced one by one, the seal is
+  /// replaced last. Until then, a file with the content `placeholder` has the name of the seal.
   void set_seal(const AtomicFile& seal, std::string placeholder);
   /// Flushes every file to the disk, then puts all of them in place. If a step fails, removes the new files that
   /// already have their final names.

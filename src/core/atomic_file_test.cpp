@@ -1,5 +1,5 @@
-// Tests of sets of files: the writer is killed at each of its system calls, on file systems with and without unnamed
-// files and exchange of folders. Also tests leftovers of earlier sets and free disk space.
+// Tests of sets of files. The writer is killed at each of its system calls. The file system may lack unnamed files or
+// the exchange of folders. Also tests leftovers of earlier sets and free disk space.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -98,7 +98,8 @@ struct Lacking {
   bool exchange = false;
 };
 
-/// Makes all later system calls `number` of this process fail with EINVAL if their argument `argument` has these bits.
+/// Makes every later system call with this number fail with EINVAL if its argument number `argument` has all of these
+/// bits.
 void refuse_call(int number, unsigned argument, std::uint32_t bits) {
   const auto offset = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
   sock_filter filter[] = {
@@ -160,8 +161,8 @@ constexpr int kill_step = 7;
 constexpr int kill_step = 1;
 #endif
 
-/// Kills the writer of a new set over an old one at each of its system calls in turn. After each kill, `check` inspects
-/// the folder.
+/// Replaces an old set by a new one, once for each system call of the writer, and kills the writer at this system call.
+/// After each kill, `check` inspects the folder.
 void kill_everywhere(const fs::path& directory, const Lacking& lacking, const std::vector<std::string>& others,
                      const std::function<void()>& check) {
   const fs::path out = directory / "out";
@@ -195,7 +196,7 @@ TEST_F(OutputSetTest, KilledAnywhereItsFolderIsTheOldOneOrTheNewOne) {
     int new_ones = 0;
     kill_everywhere(directory_, {.unnamed_files = !unnamed}, {}, [&] {
       std::map<std::string, std::string> found = contents(out);
-      if (!unnamed)  // temporary files stay until the next AtomicFile removes them
+      if (!unnamed)  // without unnamed files, temporary files stay until the next AtomicFile removes them
         std::erase_if(found, [](const auto& file) { return file.first.ends_with(".tmp"); });
       const bool is_new = found == expected_set("new", false);
       ++(is_new ? new_ones : old_ones);

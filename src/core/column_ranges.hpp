@@ -1,4 +1,4 @@
-// Ranges of the columns of a matrix of points, and the error for values that allow no distance.
+// Ranges of the columns of a matrix of points, and the error for values from which no distance can be computed.
 // cpu/column_ranges.hpp and cuda/column_ranges.hpp compute the ranges.
 #pragma once
 
@@ -15,7 +15,7 @@ inline constexpr double largest_magnitude = 0x1p500;
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity if there are no rows
   std::vector<double> highest;
-  std::vector<int> finest;  ///< finest_bit() of each column; empty if it is expensive to compute
+  std::vector<int> finest;  ///< finest_bit() of each column; empty where its computation is expensive
 };
 
 /// The ranges of all values except NaN, and the first invalid value.

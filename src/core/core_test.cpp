@@ -313,7 +313,7 @@ TEST(IntegerMagic, RoundsToAnIntegerInTheLowBits) {
   }
 }
 
-/// Returns `value` in steps of 2^unit (to nearest, ties to even), computed from the bits of its fraction.
+/// Returns `value` as a multiple of 2^unit, rounded to nearest (ties to even). Computed from the bits of its fraction.
 Int128 in_steps(double value, int unit) {
   int exponent = 0;
   const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(value), &exponent), 53));
@@ -359,7 +359,7 @@ TEST(Grid, HoldsEveryBitOfNearbyValues) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int exponent = static_cast<int>(random() % 60) - 30;
     const Grid grid(exponent, std::int64_t{1} << 24);
-    // The grid holds every bit of floats within 2^52 of the largest value, and of doubles within 2^23.
+    // The grid holds every bit of floats within a factor of 2^52 of the largest value, and of doubles within 2^23.
     const double few =
         std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
     const double many =
@@ -391,8 +391,9 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Values join and leave a run in random order, and some places stay empty. The limbs must equal the sums of
-// Grid::split, plus the bits of integer_magic once for each counted value.
+// Values join and leave a run in random order, and some places stay empty. Each limb must equal the sum of the limbs
+// that Grid::split() returns for joining values, minus the sum for leaving values. It must also contain the bits of
+// integer_magic once for each joining value, minus once for each leaving value.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);
@@ -611,7 +612,8 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // A fraction of one half represents all fractions. The sticky bit needs a mantissa with more bits than the type.
+    // Tests the fraction 1/2 in place of all fractions in (0, 1). With a sticky bit, the mantissa must have more bits
+    // than the type.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }
@@ -640,7 +642,7 @@ TEST(Rounding, RandomQuotientsAgreeWithTheProcessor) {
   }
 }
 
-// Copies of rows
+// Sums of limbs, and exact accumulators
 
 TEST(RawLimbs, LoseLessThanAStepOfAProduct) {
   std::mt19937_64 random(21);
@@ -816,6 +818,8 @@ TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {
     ASSERT_EQ(shifted(800), a * b);   // a * b would overflow to infinity
   }
 }
+
+// Copies of rows
 
 TEST(VisitCopies, SeesEveryRowOnceInOrder) {
   for (const std::int64_t count : {0, 1, 1023, 1024, 1025, 3072, 200001}) {

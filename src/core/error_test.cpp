@@ -1,5 +1,4 @@
-// Tests of error messages in pieces: the text for each front end, the fields, and additions by code that rethrows
-// errors.
+// Tests of errors: the text for each front end, the fields, and what code adds when it rethrows an error.
 #include "gradus/error.hpp"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 
 namespace gradus::core {
 
-/// The range covers the smallest product of two doubles, 2^-2148, and 2^70 times the largest.
+/// The exponents of the limbs cover the smallest product of two doubles, 2^-2148, and 2^70 times the largest product.
 inline constexpr int accumulator_least_exponent = -2176;
 inline constexpr int accumulator_limbs = 136;
 
@@ -56,8 +56,8 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }
 
-/// Returns true if `product` equals rounded_product(), where `product` was computed in double from a weight of at most
-/// 1 and a squared distance. This holds if the weight was scaled without loss and the product is not subnormal.
+/// Returns true if `product` surely equals rounded_product(). `product` was computed in double from a weight of at most
+/// 1 and a squared distance. The two are equal if the weight was scaled without loss and the product is not subnormal.
 GRADUS_HOST_DEVICE inline bool is_plain_product(double scaled_weight, double product) {
   return scaled_weight >= 0x1p-900 && product >= 0x1p-1000;
 }

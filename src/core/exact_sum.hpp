@@ -34,8 +34,8 @@ constexpr int limb_bits(std::int64_t summands) {
   return 62 - std::max(24, count_bits);
 }
 
-/// Returns the smallest e >= `least` with magnitude < 2^e (0 for magnitude 0). The default keeps 2^-e far from
-/// overflow.
+/// Returns the smallest e >= `least` with magnitude < 2^e, or 0 if the magnitude is 0. The default of `least` keeps
+/// 2^-e far from overflow.
 inline int exponent_above(double magnitude, int least = -900) {
   int exponent = 0;
   std::frexp(magnitude, &exponent);
@@ -54,8 +54,8 @@ struct Limbs {
   std::int64_t low = 0;
 };
 
-/// Two limbs, each of which also contains the bits of integer_magic. A reader of a sum of such limbs subtracts these
-/// bits. The additions wrap around.
+/// Two limbs, each of which also contains the bits of integer_magic. In a sum of such limbs, these bits are contained
+/// once per summand, and code that reads the sum must subtract them. The additions wrap around.
 struct RawLimbs {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -270,10 +270,10 @@ GRADUS_HOST_DEVICE GRADUS_OUT_OF_LINE inline Certified<T> interval_quotient(
   return {below, below == above && below != 0};  // not certain for zero, whose sign is unknown
 }
 
-/// Returns n / d * 2^exponent, rounded once to T, although n and d are known only approximately: n differs from
-/// `numerator` by at most `numerator_slack`, and d, which is positive, from `denominator` by at most
-/// `denominator_slack`. A slack of 0 means that the value is exact. The result is certain if all quotients of such n
-/// and d round to the same number.
+/// Returns n / d * 2^exponent, rounded once to T, for numbers n and d that are known only approximately. n differs from
+/// `numerator` by at most `numerator_slack`. d is positive and differs from `denominator` by at most
+/// `denominator_slack`. A slack of 0 means that the value is exact. The result is certain if the quotients of all n and
+/// d within these bounds round to the same number.
 template <class T>
 GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_t numerator_slack, Int128 denominator,
                                                    std::int64_t denominator_slack, int exponent) {

@@ -7,7 +7,8 @@
 
 namespace gradus::core {
 
-/// Each thread passes code that may throw to run(). The calling thread calls rethrow() after the barrier of the region.
+/// Each thread calls run() with the code that may throw. After the barrier of the region, the calling thread calls
+/// rethrow().
 class FirstFailure {
  public:
   /// Calls task(). Stores the first exception of any thread. Returns true if this task did not throw.

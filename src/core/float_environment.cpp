@@ -21,8 +21,8 @@ std::uint16_t x87_control() {
 }
 
 void set_x87_control(std::uint16_t word) {
-  // Loads only a different word, because loading is slow. Clears pending exceptions first, because a newly unmasked
-  // exception would trap.
+  // Loads the word only if it differs from the current one, because loading is slow. Clears pending exceptions first,
+  // because an exception that the word unmasks would trap.
   if (word == x87_control()) return;
   asm volatile("fnclex\n\tfldcw %0" : : "m"(word));
 }

@@ -1,4 +1,4 @@
-// The floating-point environment of a thread. In addition to the operands, it determines the bits of a result.
+// The floating-point environment of a thread. The bits of a result depend on the operands and on this environment.
 #pragma once
 
 #include <cfenv>

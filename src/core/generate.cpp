@@ -113,7 +113,8 @@ std::string_view to_string(Generator kind) {
 }
 
 std::int32_t lab_random(std::uint32_t& state) {
-  // Performs three steps of a linear congruential generator. Each step gives some bits, starting at bit 16.
+  // Performs three steps of a linear congruential generator. Each step contributes 10 or 11 bits of its state, from bit
+  // 16 upwards.
   std::uint32_t result = 0;
   for (const int bits : {11, 10, 10}) {
     state = state * 1103515245u + 12345u;

@@ -32,9 +32,9 @@ struct PointSpecification {
   double spread = 0.5;         ///< used by blobs
 };
 
-/// Writes the rows from `first_row` on of the infinite table that `specification` describes. `points` gives the number
-/// of rows and columns. `threads` threads share the work, except for lab_atoms, whose numbers form a single sequence
-/// that begins at row 0. Throws InterruptedError after a stop request.
+/// Fills `points` with consecutive rows, from `first_row` on, of the infinite table that `specification` describes.
+/// `threads` threads share the work, except for lab_atoms, whose numbers form a single sequence that begins at row 0.
+/// Throws InterruptedError after a stop request.
 template <class T>
 void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points, int threads,
                      const std::stop_token& stop = {});

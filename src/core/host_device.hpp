@@ -1,6 +1,6 @@
-// Macros for functions that CUDA sources compile for the CPU and the GPU, and other sources for the CPU, so that both
-// have the same results. GRADUS_OUT_OF_LINE marks rarely called functions that must not take registers from the hot
-// path of a kernel.
+// Macros for functions that compute the same results on the CPU and on the GPU. CUDA sources compile such a function
+// for both, all other sources only for the CPU. GRADUS_OUT_OF_LINE marks rarely called functions that must not take
+// registers from the hot path of a kernel.
 #pragma once
 
 #ifdef __CUDACC__

@@ -65,14 +65,15 @@ std::string text(const Contract& contract);
 
 using Memory = MemoryEstimate;
 
-/// The element types of a room's data. Every variant of the room exists for each of them.
+/// The element types of a room's data. Every variant of the room exists for each of these types.
 template <class... T>
 struct Elements {};
-/// For rooms whose problems have no data, such as locks. Their templates are instantiated with `void`.
+/// The list of a room whose problem has no data, such as the room of locks. The room's templates are instantiated with
+/// `void`.
 using NoElements = Elements<void>;
 
-/// A run of a variant. A room is a struct with the names of a problem: `name`, `Shape`, `Elements`, and `Problem<T>`
-/// and `Result<T>` for each element type T.
+/// A function that runs a variant. A room is a struct that names the types of a problem: `Shape`, `Elements`, and for
+/// each element type T `Problem<T>` and `Result<T>`. Its member `name` is the name of the problem.
 ///
 /// A run does the whole job. `execution` gives the number of threads, the device and the progress callback. The run
 /// adds the seconds of its phases to `phases`.
@@ -155,18 +156,18 @@ template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;         ///< name of the file, the function, the row and the --variant value
+  std::string_view name;         ///< also the name of the variant's file and function, and its value of --variant
   std::string_view summary;      ///< the idea in one line
   std::string_view change = {};  ///< the difference from the previous rung, and its benefit
   Contract contract = {};
   Backend backend;
-  bool deterministic = true;  ///< a run with the same number of threads gives the same bits again; with `same_bits`,
-                              ///< any number of threads does
+  bool deterministic = true;  ///< two runs with the same number of threads give the same bits; with `same_bits`, the
+                              ///< numbers of threads may differ
   bool device_input = false;  ///< accepts views of GPU memory; the driver copies views of host memory to the GPU
   bool on_ranks = false;      ///< several ranks may share the work: see Execution::communicator
   bool baseline = false;      ///< another library, which a machine may lack; never chosen automatically
   const OptionTable* options = nullptr;  ///< the variant-specific options: see core/variant_options.hpp
-  /// Returns whether the variant supports a job of this shape on this machine.
+  /// Reports whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
   /// Returns the memory that the job needs with this number of threads.
   Memory (*memory)(const Shape& shape, int threads) = nothing<Shape>;
@@ -223,8 +224,8 @@ class Rows {
 struct Ladder {
   std::string_view problem;
   std::vector<VariantInfo> (*variants)();  ///< in table order
-  /// Returns support if the variant supports at least one of the problem's usual shapes on the machine. Detects GPUs if
-  /// the variant needs a GPU. Throws UsageError for an unknown name.
+  /// Returns Support::yes() if the variant supports at least one of the problem's usual shapes on the machine. Detects
+  /// GPUs if the variant needs a GPU. Throws UsageError for an unknown name.
   Support (*support)(std::string_view variant, const execution::Machine& machine);
 };
 
@@ -243,7 +244,8 @@ const auto& find_variant(const List& variants, std::string_view name, std::strin
                    {.code = error_code::unknown_variant, .argument = "variant", .value = std::string(name)});
 }
 
-/// Returns support if the variant supports one of the shapes, otherwise the reason against the last shape.
+/// Returns Support::yes() if the variant supports one of the shapes. Otherwise returns the reason why it does not
+/// support the last shape.
 template <class Variant, class Shapes>
 Support supports_any(const Variant& variant, const Shapes& shapes, const execution::Machine& machine) {
   Support support;

@@ -12,7 +12,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::string_view ending = ".npy";
-constexpr std::size_t local_size = 30;  ///< bytes of a file header before the name
+constexpr std::size_t local_size = 30;  ///< size of a local file header without the file's name, in bytes
 
 void append(std::string& text, std::uint64_t value, int bytes) {
   for (int byte = 0; byte < bytes; ++byte) text += static_cast<char>(value >> (8 * byte) & 0xff);
@@ -110,7 +110,8 @@ NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_
       value = value << 8 | std::to_integer<std::size_t>(bytes[at + static_cast<std::size_t>(byte)]);
     return value;
   };
-  // Parses the archive file by file and rebuilds its headers and directory. The archive must match them to the byte.
+  // Parses the archive file by file, and rebuilds its headers and directory as NpzContent writes them. The archive must
+  // match them to the byte.
   std::string directory;
   std::size_t offset = 0;
   while (begins_with(bytes.subspan(offset), "PK\x03\x04")) {

@@ -56,8 +56,8 @@ class NpzContent {
   std::vector<Entry> entries_;
 };
 
-/// The arrays of an archive that NpzContent wrote. Throws InputError with `name` if a single byte of the archive
-/// differs.
+/// The arrays of an archive that NpzContent wrote. Throws InputError, which names the archive `name`, unless every byte
+/// is as NpzContent would write it.
 class NpzArrays {
  public:
   NpzArrays(std::span<const std::byte> bytes, std::string name);

@@ -29,7 +29,7 @@ double number_of(const Value& value) {
 
 /// Returns the value for a line of option_lines(): numbers with all digits, and long lists as a hash.
 std::string exact_text(const Option& row, const Value& value) {
-  constexpr std::size_t few = 9;  // limit of lists that users can compare by eye
+  constexpr std::size_t few = 9;  // users can compare lists of up to this length by eye
   if (const double* const real = std::get_if<double>(&value)) return text_of(*real);
   const auto* const reals = std::get_if<std::vector<double>>(&value);
   if (reals == nullptr) return std::holds_alternative<std::monostate>(value) ? "none" : value_text(row, value);

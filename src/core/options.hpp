@@ -1,5 +1,5 @@
-// Option tables: one row per member of an options struct. Checks, command-line flags, help, completion, Python
-// arguments, run records, checkpoint keys and the comparison across ranks loop over them.
+// Option tables: one row per member of an options struct. The code for checks, command-line flags, help, completion,
+// Python arguments, run records, checkpoint keys and the comparison across ranks loops over the rows.
 #pragma once
 
 #include <algorithm>
@@ -161,8 +161,8 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member of another type to text and back, by text(const Content&) and value(const std::string&).
-/// Specialized next to the table.
+/// Converts a member whose type Value does not contain to text and back, by text(const Content&) and value(const
+/// std::string&). Specialized next to the table.
 template <class Content>
 struct TextOf;
 

@@ -1,4 +1,4 @@
-// Option tables and names of enumerators, on a struct with one option of each kind.
+// Tests of option tables and of names of enumerators, on a struct with one option of each kind.
 #include "core/options.hpp"
 
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 
 namespace gradus::core {
 
-/// The two raw limbs of the sum of a run. A value that leaves the sum is added with its sign reversed, and an empty
-/// place is added as zero. So every place of a run costs the same and needs no branch.
+/// The two raw limbs of the sum of a run. To remove a value from the sum, the caller adds the value with its sign
+/// reversed. For an empty place, the caller adds zero. So every place of a run costs the same and needs no branch.
 struct RunSum {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -20,9 +20,10 @@ struct RunSum {
     low += limbs.low;
   }
 
-  /// Returns the excess of both limbs. An empty place adds the bits of integer_magic, which must be removed once. The
-  /// negative of a leaving value also adds the bits, although one copy must be removed, so two are in excess. Nothing
-  /// else differs, because rounding is symmetric.
+  /// Returns the excess of both limbs, which the caller subtracts. Afterwards each limb contains the bits of
+  /// integer_magic once for each added value, minus once for each removed value. An empty place adds these bits once,
+  /// so one copy is in excess. A removed value also adds them once, instead of subtracting them once, so two copies are
+  /// in excess. The values themselves need no correction, because rounding is symmetric.
   GRADUS_HOST_DEVICE static std::uint64_t excess(std::uint64_t empty_places, std::uint64_t leaving) {
     return (empty_places + 2 * leaving) * static_cast<std::uint64_t>(integer_magic_bits);
   }

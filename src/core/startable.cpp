@@ -115,7 +115,7 @@ int count_startable(int threads) {
 
 int startable_threads(int threads) {
   constinit static thread_local int known = 1;
-  // A nested team, or a team beyond OMP_THREAD_LIMIT, has fewer threads anyway.
+  // Teams that are nested or exceed OMP_THREAD_LIMIT get fewer threads in any case.
   const int asked = std::min(threads, omp_get_thread_limit());
   if (asked <= 1 || omp_get_active_level() >= omp_get_max_active_levels()) return threads;
   // Under an address-space limit, each team needs a new count. The runtime ends threads that a smaller team does not

@@ -5,9 +5,10 @@
 namespace gradus::core {
 
 /// Returns how many threads of a team of `threads`, including the calling thread, can be started. Counts with
-/// count_startable() if the calling thread requests more threads than ever before, because OpenMP runtimes keep a
-/// separate team for each calling thread. Under an address-space limit (ulimit -v), counts at every call, after ending
-/// the runtime's idle threads. Other threads or programs may use up the counted resources before the team starts.
+/// count_startable() if the calling thread requests more threads than in all its earlier calls. The result is known per
+/// calling thread, because OpenMP runtimes keep a separate team for each one. Under an address-space limit (ulimit -v),
+/// counts at every call, after ending the runtime's idle threads. Other threads or programs may use up the counted
+/// resources before the team starts.
 int startable_threads(int threads);
 
 /// Starts this many threads at the same time, with the stack size of the OpenMP runtime, ends them again, and returns

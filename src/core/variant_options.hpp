@@ -24,7 +24,8 @@ Value value_of(const Option& row, std::string_view text);
 void check_variant_options(const Execution& execution, const VariantOptions& variant,
                            std::span<const VariantOptions> all, std::string_view problem);
 
-/// Returns the options struct of a variant with the requested values, which must have been checked.
+/// Returns the options struct of a variant with the requested values. check_variant_options() must have accepted these
+/// values.
 template <class Options>
 Options variant_options(const Execution& execution) {
   Options options;

@@ -8,9 +8,9 @@
 
 namespace gradus::core {
 
-/// Calls visit(index of the first row, copied rows) for consecutive blocks of at most `count` rows until it returns
-/// false. copy(first, number) returns a block in host memory. The first blocks are small, because the visit may end
-/// soon, and later blocks grow.
+/// Calls visit(first, rows) for the consecutive blocks of a matrix with `count` rows, until visit() returns false.
+/// `first` is the index of the block's first row, and `rows` is a copy of the block in host memory, made by copy(first,
+/// number). The first blocks are small, because visit() may return false soon. Later blocks are larger.
 template <class T, class Copy, class Visit>
 void visit_copies(std::int64_t count, const Copy& copy, const Visit& visit) {
   constexpr std::int64_t most = 65536;

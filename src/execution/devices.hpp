@@ -10,9 +10,9 @@
 namespace gradus::execution {
 
 /// Returns true if code for these architectures runs on a GPU of this compute capability. `architectures` has the
-/// syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"). Machine code runs on the same major version from its
-/// minor version on; with the suffix "a", it runs only on exactly its version. Portable code runs on its version and
-/// all later versions.
+/// syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"). Machine code runs on GPUs of the same major version
+/// whose minor version is the same or later. With the suffix "a", it runs only on exactly its version. Portable code
+/// runs on its version and all later versions.
 bool runs_on(std::string_view architectures, int major, int minor);
 
 /// Returns true if this build contains warpgroup matrix instructions for the GPU. Code for architecture 90a has these
@@ -25,10 +25,10 @@ bool is_compiled();
 /// Returns all NVIDIA GPUs that the driver reports. Returns none if the driver is missing or fails, without throwing.
 std::vector<Gpu> find_gpus();
 
-/// Returns the same GPUs as find_gpus(), but without initializing CUDA, which takes 0.2 s. Intended for lists of what
-/// could run. Uses NVML, the driver's management library. Memory and number of multiprocessors stay unknown,
-/// shared_bytes is a lower bound, and the order may differ. Falls back to find_gpus() if NVML is missing or the user
-/// restricts the visible GPUs.
+/// Returns the same GPUs as find_gpus(), but does not initialize CUDA, because that takes 0.2 s. Intended for lists of
+/// variants that could run. Uses NVML, the driver's management library. Memory and number of multiprocessors stay
+/// unknown, shared_bytes is a lower bound, and the order may differ. Falls back to find_gpus() if NVML is missing or
+/// the user restricts the visible GPUs.
 std::vector<Gpu> list_gpus();
 
 /// Returns the reason why no GPU of the machine can run this build's kernels, or an empty string if a GPU can.

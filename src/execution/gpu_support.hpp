@@ -16,14 +16,14 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
-/// Returns whether the machine has a usable GPU. For rows of GPU variants that support every shape.
+/// Returns Support::yes() if the machine has a usable GPU. For rows of GPU variants that support every shape.
 template <class Shape>
 core::Support on_gpu(const Shape&, const Machine& machine) {
   return supported_on_gpu(machine);
 }
 
-/// Returns support if every usable GPU has warpgroup matrix instructions and this build has code for them (Hopper
-/// only).
+/// Returns Support::yes() if every usable GPU has warpgroup matrix instructions (Hopper only) and this build has code
+/// for them.
 inline core::Support has_warpgroup_products(const Machine& machine) {
   for (const Gpu& gpu : machine.gpus())
     if (gpu.usable && !has_warpgroup_code(gpu))
@@ -31,7 +31,8 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
-/// Returns a GPU with the least memory and the fewest multiprocessors of all usable GPUs, for estimates.
+/// Returns a fictitious GPU for estimates. It has the least memory of all usable GPUs, and also the fewest
+/// multiprocessors.
 inline Gpu least_gpu(const Machine& machine) {
   Gpu least;
   for (const Gpu& gpu : machine.gpus()) {
@@ -44,9 +45,9 @@ inline Gpu least_gpu(const Machine& machine) {
   return least;
 }
 
-/// Returns how much memory of a GPU, in bytes, an estimate may assume to be available. The result is at most seven
-/// eighths of the memory, because a job must not fail on a GPU that the library chose, and at most the limit of the
-/// request.
+/// Returns how much memory of a GPU, in bytes, an estimate may assume to be available. This is at most the limit of the
+/// request. It is also at most seven eighths of the memory, because a job must not fail on a GPU that the library
+/// chose.
 inline std::uint64_t plannable_memory(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
 /// Seconds that a process needs for its first use of a GPU: about 0.3 (docs/decisions/0020), plus a margin.
@@ -60,7 +61,8 @@ inline std::uint64_t shared_memory(const Machine& machine) {
   return least;
 }
 
-/// Returns support if `what`, of `needed` bytes per block, fits the shared memory of the machine's GPUs.
+/// Returns Support::yes() if `needed` bytes per block fit in the shared memory of the machine's GPUs. `what` names the
+/// data for the message.
 inline core::Support fits_shared(std::uint64_t needed, const char* what, const Machine& machine) {
   constexpr std::uint64_t reserved = 512;  // for other data of the kernels
   const std::uint64_t available = shared_memory(machine) - reserved;

@@ -1,4 +1,4 @@
-// The report of a public call. The step `deliver` of the call completes it.
+// The report of a public call. deliver() completes the report at the end of the call.
 #pragma once
 
 #include <vector>

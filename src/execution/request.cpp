@@ -45,7 +45,7 @@ bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other) {
   struct Bytes {
     std::uintptr_t begin = 0;
     std::uintptr_t width = 0;   // width of a row, in bytes
-    std::uintptr_t stride = 0;  // distance of rows, in bytes; 0: a single row
+    std::uintptr_t stride = 0;  // distance between the beginnings of consecutive rows, in bytes; 0: a single row
     std::uintptr_t end = 0;
   };
   const auto bytes_of = [](const detail::ViewFacts& view) {
@@ -135,8 +135,8 @@ std::uint64_t memory_left(const Execution& execution) {
 }  // namespace
 
 bool has_memory(std::uint64_t needed, const Execution& execution) {
-  // Does not ask the system about small needs: a query takes 0.1 ms, as long as a small job, and every machine has this
-  // much.
+  // Does not query the available memory for a small job: a query takes 0.1 ms, as long as the job, and every machine
+  // has this much memory.
   constexpr std::uint64_t never_too_much = 16 << 20;
   if (execution.memory_limit > 0) return needed <= execution.memory_limit;
   return needed <= never_too_much || needed <= memory_left(execution);

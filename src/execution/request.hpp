@@ -50,11 +50,12 @@ void check_element_bytes(int bytes);
 /// States whether a public call supports rows that are split over ranks (Execution::communicator).
 enum class SupportsRanks : bool { no, yes };
 
-/// Throws UsageError for requests that are invalid on every machine, and UnsupportedError if the request has ranks and
-/// the call does not support them.
+/// Throws UsageError for requests that are invalid on every machine. Throws UnsupportedError if the request has ranks
+/// and the call does not support ranks.
 void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
-/// Throws UsageError like check_view(), and InputError for more rows or columns than all problems support.
+/// Throws UsageError like check_view(). Throws InputError if there are more rows or columns than the limits for all
+/// problems allow.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
   check_view(rows, what);
@@ -93,8 +94,8 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
 
 std::string gpu_number(int gpu);  ///< text for a message
 
-/// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if there is no
-/// such GPU or if the request names the CPU, and UsageError if the request names another GPU.
+/// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if this GPU does
+/// not exist or if the request names the CPU. Throws UsageError if the request names another GPU.
 Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution);
 
 /// A piece of the caller's memory, with its name for messages.
@@ -167,8 +168,8 @@ const Variant& wanted_variant(core::Rows<Variant> variants,
 /// Throws UsageError if the variant does not run on the requested device, or if it ignores the requested block size.
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem);
 
-/// Throws UsageError like check_device(), UnsupportedError if the variant cannot run this shape on this machine, and
-/// OutOfMemoryError if the variant needs more GPU memory than the request allows.
+/// Throws the errors of check_device(). Throws UnsupportedError if the variant cannot run this shape on this machine.
+/// Throws OutOfMemoryError if the variant needs more GPU memory than the request allows.
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);

@@ -75,7 +75,8 @@ int threads_per_core() {
   return most;
 }
 
-/// Returns the vendors' name of an instruction set. Highway calls AVX-512 AVX3, and AVX3_DL if VNNI is included.
+/// Returns the CPU vendors' name of an instruction set. Highway has other names: AVX3 for AVX-512, and AVX3_DL for
+/// AVX-512 with VNNI.
 std::string instructions_name(std::int64_t target) {
   std::string name = hwy::TargetName(target);
   constexpr std::string_view avx512 = "AVX3";

@@ -171,7 +171,8 @@ std::optional<std::size_t> one_column(const ColumnList& list, std::span<const st
   return found.front();
 }
 
-/// Returns the columns of `expected`, in this order, if each name occurs exactly once and the column has no other use.
+/// Returns the columns named in `expected`, in this order. Returns an empty list unless each name occurs exactly once
+/// and no such column has another use.
 std::vector<std::size_t> expected_columns(std::span<const std::string> expected, std::span<const std::string> names,
                                           const std::vector<bool>& free) {
   std::vector<std::size_t> found;
@@ -231,7 +232,7 @@ bool is_plain(char character) {
   return is_digit(character) || (byte | 0x20u) - 'a' < 26u || byte >= 0x80 || character == '_' || character == '.';
 }
 
-/// Returns an item that every list resolves to this column and to no other column.
+/// Returns a text with which a ColumnList selects this column and no other.
 std::string column_item(std::span<const std::string> names, std::size_t column) {
   std::string number = std::to_string(column + 1);
   const auto is_only_name = [&](std::size_t one) { return std::count(names.begin(), names.end(), names[one]) == 1; };

@@ -14,11 +14,12 @@ namespace gradus::files {
 
 /// Columns given by name, by number (counted from 1), or by ranges of numbers: "A-B", or "A-" for a range to the last
 /// column. An item in double quotes is always a name and may contain commas. A number or range that is also the name of
-/// another column is ambiguous and therefore an error. In that case, the quoted "1" means the name and 1-1 the number.
+/// another column is ambiguous and therefore an error. To select such a column, the user writes the name in quotes
+/// ("1") or the number as a range (1-1).
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses comma-separated items. Throws UsageError about `label` if one is empty or a decreasing range.
+  /// Parses comma-separated items. Throws UsageError about `label` if an item is empty or is a decreasing range.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
@@ -26,8 +27,8 @@ class ColumnList {
   static ColumnList of_names(std::string_view label, std::span<const std::string> names);
 
   bool holds_names() const;
-  /// Returns true if some item is this name. An item that is also the number of one of `columns` columns does not
-  /// count.
+  /// Returns true if some item is this name. An item does not count if it is also the number of one of `columns`
+  /// columns.
   bool asks_for(std::string_view name, std::size_t columns) const;
   std::size_t size() const { return items_.size(); }
 
@@ -54,8 +55,9 @@ struct ColumnChoice {
   ColumnList weight;   ///< empty, or the column that weights the rows
   /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;
-  bool offers_columns = false;  ///< recommend --columns, --drop-columns, --missing; note columns of row numbers
-  bool offers_id = false;       ///< recommend --id-column
+  /// Messages recommend --columns, --drop-columns and --missing, and a note reports a column of row numbers.
+  bool offers_columns = false;
+  bool offers_id = false;  ///< messages recommend --id-column
 
   bool empty() const { return taken.empty() && dropped.empty() && id.empty() && weight.empty(); }
   bool holds_names() const {
@@ -73,7 +75,7 @@ struct ChosenColumns {
   std::optional<std::size_t> weight;
   std::vector<std::size_t> unexpected;  ///< columns left out because ColumnChoice::expected lacks them
 
-  /// Returns the number of numbers per row: one for each taken column, followed by the weight.
+  /// Returns how many numbers are read from a row: one for each taken column, and one for the weight if there is one.
   std::size_t numbers() const { return taken.size() + (weight ? 1 : 0); }
 
   /// Returns, for each column of the table, its position among the numbers of a row, or one of these constants.
@@ -99,7 +101,7 @@ std::string columns_text(std::span<const std::string> names, std::span<const std
 class RowNames {
  public:
   std::string heading;   ///< name of the column of the row names; may be empty
-  bool numbers = false;  ///< true if the names are the numbers of the file's rows, counted from 0
+  bool numbers = false;  ///< true if the names are row numbers of the file, counted from 0
 
   std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
   std::string_view operator[](std::int64_t row) const {

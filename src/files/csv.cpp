@@ -185,7 +185,7 @@ class CsvParser {
     const ColumnChoice& choice = options_.columns;
     if (!choice.offers_columns || !choice.taken.empty() || view.columns() < 2 || rows_.places[0] != 0) return;
     const bool unnamed = !rows_.names.empty() && rows_.names[0].empty();
-    constexpr std::int64_t least_rows = 5;  // numbers of that many rows rise by chance once in 120 tables
+    constexpr std::int64_t least_rows = 5;  // five numbers in random order ascend by chance in one of 120 tables
     if (view.rows() < (unnamed ? 2 : least_rows)) return;
     bool from_zero = unnamed;
     bool from_one = unnamed;

@@ -133,7 +133,7 @@ void CsvBeginning::take_comment(std::string_view line) {
   }
 }
 
-/// Throws for comments that may be rows, if the table has no header and all coordinates are numbers.
+/// If the table has no header and all coordinates are numbers, throws for comments that may be rows.
 void CsvBeginning::refuse_lost_rows() const {
   if (!rows_.names.empty() || rows_.places.front() >= 0) return;
   for (const auto& [line, text] : comments_) {
@@ -251,8 +251,9 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
 }
 
-/// Handles a line that is the name of the only column, if this name contains separators. The line is such a name if the
-/// rows at `row` are single fields. Then returns a separator that the line does not contain; otherwise returns 0.
+/// Handles a line that is the name of the only column, although this name contains separators. The line counts as such
+/// a name if each row from `row` on is a single field. In this case, returns a separator that the line does not
+/// contain. Otherwise returns 0.
 char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";
   if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;
@@ -345,7 +346,7 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   return guess.is_header;
 }
 
-/// Returns true if the numbers of the first line more likely name columns, judged by the rows below.
+/// Returns true if, compared with the rows below, the numbers of the first line look like names of columns.
 bool CsvBeginning::is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<FirstField>> below;
@@ -381,8 +382,8 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask, text);
 }
 
-/// Throws if the first line has another number of fields than the next line and begins like a comment of other
-/// programs.
+/// Throws if the first line and the next line have different numbers of fields, and the first line begins like a
+/// comment of another program.
 void CsvBeginning::refuse_preamble(std::string_view line) const {
   constexpr std::string_view marks = "%!;/";
   if (options_.comment.is_given || marks.find(line.front()) == std::string_view::npos) return;
@@ -420,7 +421,7 @@ std::string CsvBeginning::plain_number(const FirstField& field) const {
 
 // ---- The notation of numbers ----
 
-/// Determines the decimal separator and the group separator, from the first line on.
+/// Determines the decimal separator and the group separator. `at` is the beginning of the first line.
 void CsvBeginning::choose_format(const char* at, const char* end) {
   const NumberStyle& style = options_.style;
   NumberFormat& format = rows_.quoted_format;

@@ -10,9 +10,9 @@
 namespace gradus::files {
 
 /// The separator of fields. By default, it is the first of semicolon, comma, tab, bar and blanks that the first line
-/// contains outside of quotes; separators that give the row below the same number of fields are preferred. A tab has
-/// priority over a comma if fields between commas would contain tabs, or if decimals follow a comma. A line "sep=;"
-/// above the table sets the separator. Blanks around a field are skipped.
+/// contains outside of quotes. Separators that give the first line and the row below it the same number of fields are
+/// preferred. A tab has priority over a comma if fields between commas would contain tabs, or if decimals follow a
+/// comma. A line "sep=;" above the table sets the separator. Blanks around a field are skipped.
 enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', bar = '|', blanks = ' ' };
 
 struct CsvOptions {
@@ -22,7 +22,7 @@ struct CsvOptions {
   NumberStyle style = {};
   Comment comment = {};
   Missing missing = Missing::error;
-  bool names_matter = true;  ///< report a first line of numbers that may be names
+  bool names_matter = true;  ///< messages report a first line of numbers that may be names
   int threads = 1;
   std::size_t chunk = std::size_t{1} << 18;  ///< approximate number of bytes that a thread parses at a time
 };

@@ -227,7 +227,8 @@ const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const
 }
 
 void CsvRows::parse(CsvChunk& chunk) const {
-  // A number and its separator take at least two bytes, which limits the number of numbers.
+  // A number and its separator take at least two bytes, so the text's size limits how many numbers the chunk can
+  // contain.
   const std::size_t room = chunk.text.size() / 2 + 1 + numbers;
   if (chunk.room < room) {
     chunk.values = std::make_unique_for_overwrite<double[]>(room);

@@ -89,7 +89,7 @@ struct CsvRows {
   std::size_t columns = 0;
   std::vector<std::ptrdiff_t> places = {};
   std::size_t coordinates = 0;  ///< number of coordinates per row
-  std::size_t numbers = 0;      ///< number of numbers per row: the coordinates, followed by the weight
+  std::size_t numbers = 0;      ///< numbers read from a row: the coordinates, followed by the weight
   std::size_t first_line = 0;   ///< line of the file that determines the number of columns
   std::vector<std::string> names = {};
   bool offers_columns = false;  ///< messages may recommend options for columns and rows
@@ -114,8 +114,8 @@ struct CsvRows {
   /// follow.
   const char* field(const char* at, const char* end, std::string_view& text) const;
 
-  /// Returns the fields of a row, which ends at `stop` without its line end. A field includes its quotes and any text
-  /// after them.
+  /// Returns the fields of a row. The row ends at `stop`, before its line end. A field includes its quotes and any text
+  /// after the closing quote.
   std::vector<std::string_view> split(const char* at, const char* stop) const;
 
   bool separates(char character) const { return separator == ' ' ? is_blank(character) : character == separator; }

@@ -41,8 +41,8 @@ struct ForeignFormat {
   /// Recognises the content if a signature does not suffice. Without signature and function, only the name counts.
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
-  /// Readers that support files with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. It is foreign for these readers, too, if the content occurs under another name and there is a remedy.
+  /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
+  /// is foreign. Content of this format under any other name is foreign for these readers, too, if there is a remedy.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;
@@ -51,8 +51,8 @@ struct ForeignFormat {
   std::string remedy(const std::string& path, Reader reader) const;
 };
 
-/// Returns the rows of all formats. If several rows match the content, the first one applies unless the name indicates
-/// another row.
+/// Returns the rows of all formats. If several rows match the content, the first of these rows applies, unless the name
+/// indicates another of them.
 std::span<const ForeignFormat> foreign_formats();
 
 /// Returns the format that the content indicates, or else the format that the name indicates, or null. `bytes` contains

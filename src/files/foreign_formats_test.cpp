@@ -156,8 +156,8 @@ class ForeignFormats : public testing::Test {
   const std::string folder_ = testing::TempDir() + "gradus_foreign_" + std::to_string(::getpid());
 };
 
-/// Returns names under which a reader expects its own formats. Reader::pattern has no image names, because it rejects
-/// them as images.
+/// Returns names of the formats that a reader reads. For Reader::pattern, omits names of images, because this reader
+/// rejects files with such names as images.
 std::vector<std::string> own_names(Reader reader) {
   std::vector<std::string> names;
   if (reader == Reader::pattern) {

@@ -35,8 +35,9 @@ struct ReadFormats {
   std::string (*generated)() = nullptr;
 };
 
-/// Registers formats. The unit that lists the rows defines a static object of this class. Units that do not know the
-/// list can then name the formats. Such units are lower-level readers, readers for another purpose, and the guide.
+/// Registers the formats of a reader. The source file with the list of rows defines a static object of this class.
+/// Other code can then name the formats without this list: lower-level readers, readers for another purpose, and the
+/// guide.
 class RegisteredFormats {
  public:
   RegisteredFormats(Reader reader, ReadFormats formats) noexcept;

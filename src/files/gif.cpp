@@ -95,7 +95,7 @@ void GifWriter::add(std::span<const std::uint8_t> pixels) {
   };
   if (!state.shown.empty()) {
     const auto is_same = [&](int y) { return std::ranges::equal(row_of(pixels, y), row_of(state.shown, y)); };
-    // Keeps at least one row, because even a frame without changes needs a pixel to take its time.
+    // Keeps at least one row: a frame without changes must still contain a pixel, or its duration would be lost.
     while (top < bottom - 1 && is_same(top)) ++top;
     while (bottom > top + 1 && is_same(bottom - 1)) --bottom;
     int first = state.width - 1;

@@ -18,8 +18,8 @@ class GifWriter {
   GifWriter& operator=(const GifWriter&) = delete;
   ~GifWriter();
 
-  /// Adds a frame of width * height pixels, row by row from the top: 0 is white and 1 black. Writes only the rectangle
-  /// that differs from the previous frame. Throws InterruptedError after a stop request.
+  /// Adds a frame of width * height pixels, row by row from the top. A pixel of 0 is white, and a pixel of 1 is black.
+  /// Writes only the rectangle that differs from the previous frame. Throws InterruptedError after a stop request.
   void add(std::span<const std::uint8_t> pixels);
   /// Ends the animation. Does not commit the file.
   void finish();

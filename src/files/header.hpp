@@ -58,19 +58,23 @@ HeaderGuess guess_header(std::span<const FirstField> fields);
 
 /// Judges a complete first line by itself and by the next row (`next`, empty if there is none). `coordinates` marks the
 /// columns that are coordinates:
-/// * A word that the next row repeats, apart from digits, is a value: setosa,5.1 above setosa,4.9.
-/// * An empty field before numbers that look like names is the header that pandas and R write above an index.
-/// * A line of numbers above a row with one field more, the first being a word, is the header that R writes.
-/// * A word in a coordinate column leaves the line undecided if the next row has a number there, or if the numbers of
-///   the line look like names. Otherwise the line is a row, with a doubt.
+/// * If a word of the line and the word below it are equal apart from digits, the word is a value: setosa,5.1 above
+///   setosa,4.9.
+/// * If only the first field is empty, and the numbers after it look like names, the line is the header that pandas and
+///   R write above an index.
+/// * If the line consists of numbers, and the next row begins with a word and has one field more, the line is the
+///   header that R writes.
+/// * A word in a coordinate column leaves the line undecided if the next row has a number below the word, or if the
+///   numbers of the line look like names. Otherwise the line counts as a row, and this decision is doubtful.
 HeaderGuess guess_header(std::span<const FirstField> first, std::span<const FirstField> next,
                          const std::vector<bool>& coordinates);
 
-/// Returns true if the numbers of a first line more likely name columns, judged by up to 16 rows below:
-/// * the line rises and has at least three numbers, and some row does not rise; or
-/// * the line has integers, and in at least two rows below all numbers have decimals; or
-/// * each of its numbers is farther from the other numbers of its column than ten times their spread, in at least three
-///   rows.
+/// Returns true if, compared with the rows below (up to 16), the numbers of a first line look like names of columns.
+/// This is so in three cases:
+/// * The line has at least three numbers, which ascend, and the numbers of some row do not ascend.
+/// * The line has integers, there are at least two rows, and all numbers of these rows have decimals.
+/// * There are at least three rows, and every number of the line is far from the numbers of its column below. The
+///   distance is more than ten times the range of these numbers.
 bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std::vector<FirstField>> rows,
                          const std::vector<bool>& coordinates);
 
@@ -86,7 +90,7 @@ bool is_any_number(std::string_view field);
 /// Returns the separator that a line "sep=;" above a table specifies, or nothing if the line does not have this form.
 std::optional<char> separator_given_by(std::string_view line);
 
-/// The message if the given mark cannot separate fields. It follows the mark.
+/// The second part of the message for a mark that cannot separate fields. The first part is the mark.
 inline constexpr std::string_view separator_fault =
     ": fields are separated by semicolons, commas, tabs, bars or blanks";
 inline bool may_separate(char mark) { return mark == ';' || mark == ',' || mark == '\t' || mark == '|'; }

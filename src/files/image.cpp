@@ -110,7 +110,7 @@ class PngReader {
     int channels = 0;
     int passes = 1;  // passes over the rows; more than one for an interlaced image
     run([&] {
-      png_set_expand(png_);  // palettes to colours, few bits to eight, a transparent colour to opacity
+      png_set_expand(png_);  // expands palettes, samples below eight bits, and a transparent colour
       png_set_scale_16(png_);
       passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
@@ -170,7 +170,7 @@ Image without_idle_opacity(Image image, const std::stop_token& stop, std::string
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
     if (pixel % core::operations_between_polls == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
-      const std::int64_t from = opaque ? channel : channel / 3;  // grey and opacity: from channels 0 0 0 1
+      const std::int64_t from = opaque ? channel : channel / 3;  // for grey with opacity: 0 0 0 1
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
     }
   }

@@ -137,7 +137,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A large write takes many system calls. A stop request may come between any two calls, and until the renaming.
+// A large write takes many system calls. A stop request may come between any two of these calls, and up to the rename.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {
@@ -1241,8 +1241,8 @@ TEST_F(ImageTest, DamageIsRefused) {
   }
   expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
                   "'x.png' is a picture, neither PNG nor JPEG");
-  // The messages state the position: here the end of the file, and below the end of the header of 8 + 25 bytes, whose
-  // checksum is incorrect.
+  // The messages state the position. In the first test, it is the end of the file. In the second, it is the end of a
+  // header of 8 + 25 bytes with an incorrect checksum.
   expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
   std::string head = png;
   head[32] = static_cast<char>(head[32] ^ 4);

@@ -17,8 +17,9 @@
 
 namespace gradus::files {
 
-/// An array of one or two dimensions. Values of type f2, i1, i2, u1, u2 and bool become float; i4, u4, i8 and u8 become
-/// double. Aligned f4 and f8 in native byte order and C order are viewed in place, without a copy.
+/// An array of one or two dimensions. Values of the types f2, i1, i2, u1, u2 and bool become float. Values of the types
+/// i4, u4, i8 and u8 become double. Aligned f4 and f8 in native byte order and C order are viewed in place, without a
+/// copy.
 struct NpyArray {
   std::vector<std::int64_t> shape;
   std::string dtype;                                       ///< type in the file, for example "<f4"
@@ -40,7 +41,7 @@ struct NpyShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   ElementType type = ElementType::f32;  ///< the type that read_npy() returns
-  bool by_rows = true;  ///< true for C order, in which rows are contiguous, so that some of them can be read
+  bool by_rows = true;  ///< true for C order, in which each row is contiguous and a part of the rows can be read alone
 };
 NpyShape npy_shape(const std::string& path);
 

@@ -37,7 +37,7 @@ constexpr std::size_t locator_size = 20;
 constexpr std::uint32_t directory_end_64 = 0x06064b50;
 constexpr std::size_t end_size_64 = 56;
 
-constexpr std::uint64_t none_32 = 0xffffffffu;  ///< means that another field contains the number, with 64 bits
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< stands for a number that is stored in another field, with 64 bits
 
 struct Entry {
   std::string_view name;
@@ -142,7 +142,7 @@ class Archive {
     return at + entry_size + name_size + extra_size + comment_size;
   }
 
-  /// Reads the numbers that do not fit in 32 bits. An extra field stores them in order.
+  /// Reads the numbers of an entry that do not fit in 32 bits. An extra field of the entry contains them in order.
   void read_large_sizes(Entry& entry, std::uint64_t at, std::uint64_t stop) const {
     while (stop - at >= 4) {
       const std::uint64_t kind = number(at, 2);

@@ -53,16 +53,16 @@ int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_fr
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
 
-/// Returns the number with these eight digits. Combines digits to pairs, pairs to groups of four, and these groups to
-/// the number.
+/// Returns the number with these eight digits. Combines the digits to pairs, the pairs to groups of four digits, and
+/// the two groups to the number.
 std::uint64_t value_of(std::uint64_t eight) {
   eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
   eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
   return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
 }
 
-/// An approximation of 10^-n, which is in [mantissa * 2^exponent, (mantissa + 1) * 2^exponent), and exact for n = 0.
-/// The highest bit of the mantissa is set.
+/// An approximation of 10^-n by mantissa * 2^exponent. 10^-n is at least this number and less than (mantissa + 1) *
+/// 2^exponent; for n = 0 the two are equal. The highest bit of the mantissa is set.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;
@@ -98,8 +98,9 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // The exact value exceeds the product by less than one unit of `high`. A tie therefore appears as a product just
-  // below the tie.
+  // `high` is the product of the shifted number and the mantissa, rounded down to units of 2^64. The exact value
+  // exceeds the unrounded product by less than one such unit. If `high` is one unit below a tie, the exact value may
+  // therefore be below the tie, equal to it or above it.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);

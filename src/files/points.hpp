@@ -30,7 +30,8 @@ ReadOptions with_all_columns(ReadOptions options);
 
 /// Reads points from .npy, .npz ("a.npz:name" if the archive has several arrays), .csv, .tsv, .txt, .png, .jpg or
 /// .jpeg. Recognises files with other endings by content. A stream (see is_stream()) may contain CSV, .npy or .npz,
-/// which the content shows. One-dimensional arrays become n x 1. Throws InputError with the error and its position.
+/// which are also distinguished by content. One-dimensional arrays become n x 1. Throws InputError with the error and
+/// its position.
 Points read_points(const std::string& path, const ReadOptions& options = {});
 
 /// Reads points from a stream of which nothing has been read. The stream's name appears in messages.

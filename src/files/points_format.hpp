@@ -26,7 +26,7 @@ struct ReadOptions {
   NumberStyle style = {};                     ///< for text tables
   Comment comment = {};                       ///< for text tables
   Missing missing = Missing::error;           ///< for text tables; used by read_points()
-  bool names_matter = true;                   ///< report a first line of numbers that may be names
+  bool names_matter = true;                   ///< messages report a first line of numbers that may be names
   ColumnChoice columns = {};                  ///< used by read_points(); selects by number if columns have no names
   int threads = 1;                            ///< number of threads that parse a text table
   /// Called with notes for the user. A note states file:line and the doubtful decision.

@@ -702,7 +702,8 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
                                  "12345678/",
                                  "1.2345678:"})
     check(text);
-  // Short numbers are parsed together with the text that follows. Tests every length and every position of the point.
+  // The parser of short numbers also loads the text that follows them. Tests every length and every position of the
+  // point.
   for (std::size_t length = 0; length <= 10; ++length)
     for (std::size_t point = 0; point <= length + 1; ++point)  // length + 1: no point
       for (const char* const follower :
@@ -715,7 +716,7 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
           check("-" + digits + follower + rest);
         }
   for (int trial = 0; trial < 200000; ++trial) {
-    // Tests digits with a point somewhere, and the midpoints of two neighbouring doubles.
+    // Tests digits with and without a point, and midpoints of neighbouring doubles.
     std::string digits = std::to_string(random() >> random() % 64);
     if (random() % 4 != 0) digits.insert(random() % (digits.size() + 1), ".");
     check((random() % 2 == 0 ? "-" : "") + digits);
@@ -827,8 +828,8 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };
     ASSERT_EQ(rows_in(whole), ramp);
-    // If an archive is truncated or a byte is changed, the archive is rejected, or the byte is unused (times,
-    // attributes).
+    // A truncated archive must be rejected. An archive with a changed byte must be rejected, or the byte must be unused
+    // (a time or an attribute), so that the array is correct.
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_NE(refusal([&] { rows_in(whole.substr(0, length)); }), "accepted") << name << length;
     EXPECT_NE(refusal([&] { rows_in(whole + "x"); }), "accepted");

@@ -96,7 +96,8 @@ class Unpacking {
     return got > 0;
   }
 
-  /// Handles the data behind a member: another member, or zeros up to the end, which result from padding for tapes.
+  /// Handles the bytes that follow the end of a gzip member: the next member, or zeros up to the end of the file. Zeros
+  /// result from padding for tapes.
   void next_member() {
     if (padded_ || *stream_.next_in == 0) {
       padded_ = true;

@@ -42,7 +42,7 @@ class MpiProcess final : public Process {
       const auto now = std::chrono::steady_clock::now();
       waited += std::min(std::chrono::duration<double>(now - std::exchange(last, now)).count(), most);
       if (seconds > 0 && waited > seconds) return false;
-      // Sleeps between polls: waiting need not be fast, and rank 0 may be writing.
+      // Sleeps between polls. No fast reaction is needed, and rank 0 may need the CPU to write its results.
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }

@@ -17,10 +17,10 @@ class Process {
   virtual ~Process() = default;
 
   virtual Communicator& communicator() = 0;
-  /// Called by all processes at their end, even after errors. Waits for all processes and gathers the `own` value of
-  /// each rank into all[rank]. Returns false if some process has not arrived within `seconds`; time in which this
-  /// process was stopped does not count, and 0 means no limit. Does not use the communicator, and therefore also works
-  /// while other processes wait in an operation of the communicator.
+  /// Called by all processes at their end, even after errors. Waits for all processes, and gathers the `own` value of
+  /// each rank into all[rank]. Returns false if some process has not arrived within `seconds`; 0 means no limit. Time
+  /// in which this process was stopped does not count. Does not use the communicator, so it also works while other
+  /// processes wait in an operation of the communicator.
   virtual bool meet(int own, std::span<int> all, double seconds) = 0;
   /// Shuts MPI down after meet(). No other function may be called afterwards.
   virtual void finish() = 0;

@@ -9,8 +9,8 @@ namespace gradus::core {
 
 namespace {
 
-/// Returns true for errors that every rank throws identically between two collective calls, because they depend only on
-/// values that are the same on all ranks.
+/// Returns true for errors that depend only on values that are the same on all ranks. If code between two collective
+/// calls throws such an error, every rank throws the same one.
 bool is_agreed(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);

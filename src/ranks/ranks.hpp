@@ -38,15 +38,15 @@ class Ranks {
 
   /// Returns the single rank of a job without ranks. It has no state, so several jobs may use it at the same time.
   static Ranks& alone();
-  /// Returns true for a job without ranks. For the few decisions that depend on this: only such a job can use GPU
-  /// memory.
+  /// Returns true for a job without ranks. Few decisions may depend on this. One is that only a job without ranks can
+  /// use GPU memory.
   bool is_alone() const { return communicator_ == nullptr; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
-  /// Returns the stop token for the works. If stop_requested() becomes true while a work runs, the enclosing function
-  /// throws on all ranks.
+  /// Returns the stop token for the works. If a stop is requested while a work runs, the collective function that runs
+  /// the work throws on all ranks.
   const std::stop_token& stop() const { return stop_token_; }
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -78,7 +78,8 @@ class Ranks {
     return sum(1, [&](std::span<std::uint64_t> words) { words[0] = work() ? 1 : 0; })[0] > 0;
   }
 
-  /// Returns the sums modulo 2^64 of `count` words. Each rank's words are zero before its work(words).
+  /// Sums `count` words over all ranks, modulo 2^64, and returns the sums. On each rank, the words are zero until
+  /// work(words) changes them.
   template <class Work>
   std::vector<std::uint64_t> sum(std::size_t count, Work&& work) {
     std::vector<std::uint64_t> words(count + 1);
@@ -159,8 +160,8 @@ class Ranks {
     return items;
   }
 
-  /// Exchanges `count` bytes per rank. On each rank, work(bytes) writes all bytes of that rank. Then calls take(rank,
-  /// bytes) for each rank in order. The bytes begin at multiples of 8.
+  /// Exchanges `count` bytes per rank. On each rank, work(bytes) writes the `count` bytes of that rank. Then calls
+  /// take(rank, bytes) for each rank in order. `bytes` begins at an address that is a multiple of 8.
   template <class Work, class Take>
   void exchange(std::size_t count, Work&& work, Take&& take) {
     const std::size_t sent = count / 8 * 8 + 8;  // a further byte reports a failure

@@ -7,14 +7,15 @@
 
 namespace gradus::core {
 
-/// Throws UsageError on all ranks, naming the first rank that differs, unless all ranks have the same `call` as rank 0.
-/// `call` has less than 48 bytes. `way_out` is the remedy for the message. Must be the first collective operation of
-/// every call: it communicates in the same way for all calls, whereas later operations may differ between calls.
+/// Compares the `call` of each rank with the `call` of rank 0. If they differ, throws UsageError on all ranks and names
+/// the first rank that differs. `call` has less than 48 bytes. `way_out` is the remedy for the message. Must be the
+/// first collective operation of every call: it communicates in the same way for all calls, whereas later operations
+/// may differ between calls.
 void require_same_call(Ranks& ranks, const std::string& call,
                        const std::string& way_out = "all ranks must make the same call");
 
-/// Throws UsageError on all ranks, with the first line that differs, unless all ranks have the same lines as rank 0.
-/// `own` contains the options of this rank, one per line.
+/// Compares the lines of each rank with the lines of rank 0. If they differ, throws UsageError on all ranks with the
+/// first line that differs. `own` contains the options of this rank, one per line.
 void require_same_options(Ranks& ranks, const std::string& own);
 
 }  // namespace gradus::core

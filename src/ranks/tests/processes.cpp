@@ -1,5 +1,5 @@
-// A program that mpirun starts and that uses only public headers. Tests that k-means on the rows of several processes
-// gives the same bits as one process, and that an error on one process ends the call on all processes.
+// A program that mpirun starts and that uses only public headers. Tests that k-means gives the same bits if the rows
+// are split over several processes. Also tests that an error on one process ends the call on all processes.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif
