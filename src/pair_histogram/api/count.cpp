@@ -57,7 +57,7 @@ bool is_bound_for_gpu(const Execution& execution) {
 
 /// Returns the number of threads to use, and chooses it if the caller did not. The counts do not depend on the number.
 int chosen_threads(std::int64_t points, std::int64_t others, const Execution& execution) {
-  // The time per visited pair. The time per pair is less if many pairs are skipped.
+  // The time per pair that is visited. If many pairs are skipped, the average over all pairs is less.
   constexpr double nanoseconds_a_pair = 0.7;
   const bool chooses =
       execution.threads == 0 &&
