@@ -108,8 +108,7 @@ class WeightSums {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      if (value == 0)
-        return false;  // part and carry are zero, or the carry turned a part of ones into zero and continues
+      if (value == 0) return false;  // part is 0 without a carry, or all ones with a carry, which continues
       carry = add(word, value) + value < value;
       return true;
     };

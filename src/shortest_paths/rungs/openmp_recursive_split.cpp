@@ -44,8 +44,8 @@ struct Routines {
     by_way_of(second, first);
   }
 
-  /// Relaxes all four quadrants through one half: the diagonal quadrant of this half, its row and column, and the
-  /// remaining quadrant.
+  /// Relaxes all four quadrants through one half of the vertices: the half's diagonal quadrant, then the quadrants in
+  /// its row and its column, then the remaining quadrant.
   void by_way_of(Range half, Range others) const {
     diagonal(half);
 #pragma omp taskgroup  // the rest reads the row and the column
@@ -63,7 +63,7 @@ struct Routines {
     if (is_done(set, columns)) return;
     if (columns.size() > tile) {
       const Halves of_columns = halves(columns, tile);
-#pragma omp taskgroup  // the ranges are on this function's stack, and the caller reads the row
+#pragma omp taskgroup  // tasks use ranges on this function's stack, and the caller reads the row
       {
 #pragma omp task default(shared)
         row(set, of_columns.first);
