@@ -168,7 +168,8 @@ struct Extent {
 // number, fractions of a separation stay clear of one half.
 constexpr double ample = 4;
 
-/// Gives each open column of an axis-aligned box a length at which every separation is its own nearest image.
+/// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the
+/// point itself.
 void close_lengths(Region& region, const Extent& extent, double reach) {
   if (region.origin.empty()) region.origin.assign(region.count(), 0.0);
   for (std::size_t column = 0; column < region.count(); ++column) {

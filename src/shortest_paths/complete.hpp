@@ -53,7 +53,7 @@ bool diagonal_is_negative(MatrixView<const C> distances) {
   return false;
 }
 
-/// Computes the results that a variant has left to the driver after it has found the distances.
+/// After a variant has found the distances, computes the results that the variant has left to the driver.
 template <class T, class C>
 void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts<T>& facts, MatrixView<C> solved,
               C greatest, bool have_predecessors, MatrixView<T> distances, MatrixView<std::int32_t> predecessors,

@@ -51,7 +51,7 @@ room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& optio
   return room::describe_shape(shape, arranged, here);
 }
 
-/// Returns all variants that the job may choose. Its choice depends on the points' values, which are unknown here.
+/// Returns all variants that the job may choose. The choice depends on the points' values, which are unknown here.
 std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
   if (!here.variant.empty()) return {&room::choose(shape, here)};
   std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);

@@ -47,7 +47,7 @@ struct Frame {
   std::vector<double> box_origin;  ///< lower corner of the box; empty without a box
   /// The directions (axes or vectors) in which the box repeats, as letters of "xyz". Empty in open space.
   std::string periodic;
-  /// If the file does not determine the box: the place (file:line) and the reason; the caller must then decide.
+  /// If the file does not determine the box: the place in the file and the reason. The caller must then decide.
   /// Otherwise empty.
   std::string undecided_box;
 };

@@ -23,9 +23,10 @@
 // * In a triclinic cell the coordinates are relative to its brick (cell.hpp). The brick is an axis-aligned box whose
 //   faces join with a shift: one turn around the third edge also shifts the first two coordinates. The columns run
 //   along the first edge. One turn around the first edge returns to the same place, so coordinates along it wrap as in
-//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately, and its run of
-//   points carries the origin of its coordinates. A list thus costs the same as in a box, whatever the cell. No image
-//   is missed or counted twice if the bins end below half of the least height by more than the filter's error bound.
+//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately. The run of
+//   points in an image has the origin of that image's coordinates. A list thus costs the same as in a box, whatever the
+//   cell. No image is missed or counted twice if the bins end below half of the least height by more than the filter's
+//   error bound.
 // * The order of counting does not matter, because counts are integers and the canonical rule decides doubtful pairs
 //   from the original coordinates.
 //
@@ -97,7 +98,8 @@ namespace {
 
 constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dimension_limit : dimensions; }
 
-// Appends those points of one vector of a run that are near the group's box. Returns the list's new length.
+// Examines one vector of a run's points, and appends the points near the group's box to the list. Returns the list's
+// new length.
 template <int D>
 HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
                                     std::int64_t place, std::int64_t length) {
@@ -522,7 +524,8 @@ class CellCounter {
   }
 
   // Calls body(cell, turns, squared distance) for the images of cells across a brick that may be near the group. An
-  // image is `turns` turns around the axis. Turns around other axes have shifted the group down by `shift` steps.
+  // image of a cell is the cell after `turns` turns around the axis. Turns around other axes have already shifted the
+  // group down by `shift` steps.
   template <class Body>
   void visit_images(int across, std::int64_t shift, const Body& body) {
     const Axis& axis = grid_.axis[across];

@@ -56,7 +56,8 @@ struct GraphFormat {
   std::string_view fixed_columns = {};
   bool (*recognises)(std::string_view beginning);
   std::unique_ptr<EdgeReader> (*reader)(std::string name, std::string_view ending, const GraphReadOptions& options);
-  // For writers: a function that formats the first line, and the texts before and within the line of an edge.
+  // For writers: a function that formats the first line; the beginning of an edge's line; the character between its
+  // fields.
   std::string (*head)(std::int64_t vertices, std::int64_t edges) = nullptr;
   std::string_view edge_begins = {};
   char separator = ' ';

@@ -222,8 +222,8 @@ struct ProductShape {
 };
 
 /// Computes cells = min(cells, A + B) through portions * Shape::portion vertices. A (transposed) and B are in global
-/// memory; strides are in words. Portions are copied to `shared` several portions ahead. load() fills the cells after
-/// the first copies have been issued. after(portion) is called after each portion.
+/// memory; strides are in words. Copies to `shared` are issued several portions in advance. load() fills the cells
+/// after the first copies have been issued. after(portion) is called after each portion.
 template <class Carrier, class Shape, class Word, class Load, class After>
 __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::own_rows][Shape::Tile::own_columns],
                                                      const Word* a, std::size_t a_stride, const Word* b,

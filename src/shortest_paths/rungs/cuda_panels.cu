@@ -2,8 +2,8 @@
 // memory allows.
 //
 // What changes from `cuda_dpx`:
-// * The matrix passes through the GPU once per round, slab by slab. A round has thousands of intermediate vertices, the
-//   pivot, instead of 128, so relaxing a slab takes longer than its transfer in both directions.
+// * The matrix passes through the GPU once per round, slab by slab. A round has thousands of intermediate vertices
+//   (called the pivot) instead of 128, so relaxing a slab takes longer than transferring it in both directions.
 // * The closed rows of the pivot and the rows of the next pivot stay on the GPU. A round relaxes the rows of the next
 //   pivot first, so no round begins by waiting for its rows.
 // * With the rows closed, a slab is relaxed by one min-plus product: its columns of the pivot times the pivot's rows.

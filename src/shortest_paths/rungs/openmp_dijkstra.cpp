@@ -326,7 +326,8 @@ class Rows {
     return too_long;
   }
 
-  /// Writes a row of distances. Calls length_to(v), which returns a type that holds all lengths, only if reached(v).
+  /// Writes a row of distances. Calls length_to(v) only if reached(v). The return type of length_to() must hold all
+  /// lengths.
   template <class LengthTo, class Reached>
   void write(std::int64_t row, const LengthTo& length_to, const Reached& reached) {
     T* const to = job_.distances.row(row);
