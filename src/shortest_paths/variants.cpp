@@ -45,7 +45,7 @@ double search_seconds(const Shape& shape) {
   const double degree = edges / n;
   const double reached = degree > 1 ? 1 - 1 / (degree * std::sqrt(degree)) : 0;
   const double once = 1e-9 * (6 * n + reached * (n * (20 + 30 * std::log1p(degree)) + 1.3 * edges));
-  // Growing floating-point trees traverses the edges again.
+  // A job that grows floating-point trees traverses the edges again.
   return shape.floating && shape.negative ? 3 * once : once;
 }
 

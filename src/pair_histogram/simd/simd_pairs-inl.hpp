@@ -92,7 +92,7 @@ HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint&
   return hn::IfThenElse(at_half, hn::Set(f, view.edge_square), square);
 }
 
-// Returns the squared distances from the first point to the points that begin at `place`, in cells.
+// Returns the squared distances, in cells, between the first point and the points that begin at `place`.
 template <int D, bool periodic>
 HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                          std::int64_t place) {

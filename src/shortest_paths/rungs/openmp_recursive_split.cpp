@@ -86,7 +86,7 @@ struct Routines {
     if (is_done(rows, set)) return;
     if (rows.size() > tile) {
       const Halves of_rows = halves(rows, tile);
-#pragma omp taskgroup  // for the same reason as in row()
+#pragma omp taskgroup  // tasks use ranges on this function's stack, and the caller reads the column
       {
 #pragma omp task default(shared)
         column(of_rows.first, set);
@@ -97,10 +97,10 @@ struct Routines {
     if (set.size() <= tile) return relax_block(distances, rows, set, set, stop);
     const Halves of_set = halves(set, tile);
     column(rows, of_set.first);
-#pragma omp taskgroup  // for the same reason as in row()
+#pragma omp taskgroup  // the second half needs the result of the first
     rest(rows, of_set.first, of_set.second);
     column(rows, of_set.second);
-#pragma omp taskgroup  // for the same reason as in row()
+#pragma omp taskgroup  // the caller needs the result
     rest(rows, of_set.second, of_set.first);
   }
 
