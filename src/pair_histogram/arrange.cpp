@@ -27,9 +27,9 @@ Directions directions_of(std::string_view text) {
   return named;
 }
 
-/// The part of the box in the columns that count.
+/// The part of the box in the measured columns, which are the columns in which distances are measured.
 struct Region {
-  std::vector<std::size_t> columns;  ///< columns of the caller's points that count
+  std::vector<std::size_t> columns;  ///< the measured columns among the caller's columns
   bool is_padded = false;            ///< true if a cell of two vectors gets a third column of zeros
   std::vector<double> box;           ///< one length per column, or the nine numbers of a cell
   std::vector<double> origin;
@@ -43,8 +43,8 @@ struct Region {
   }
 };
 
-/// Returns one cell vector for each column that counts. Together the vectors span these columns. Vectors that repeat
-/// come first, then open vectors. Throws UsageError if a repeating vector is neither within the columns nor
+/// Returns one cell vector for each measured column. Together the vectors span these columns. Repeating vectors come
+/// first, then open vectors. Throws UsageError if a repeating vector is neither within the measured columns nor
 /// perpendicular to them.
 std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Directions& counts,
                                         const Directions& repeats) {
@@ -65,18 +65,18 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   if (within.size() > wanted)
     throw UsageError(about("dimensions") + std::to_string(within.size()) +
                      " vectors of the cell are within them; at most " + std::to_string(wanted) + " can be");
-  // First adds open vectors within the columns, in the columns' order, then other open vectors. Their values do not
-  // matter.
+  // First adds the open vectors within the measured columns, in order of their numbers, then other open vectors. The
+  // values of open vectors do not matter.
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
-  // Only a degenerate cell still lacks vectors; check_box() rejects it later.
+  // Only a degenerate cell still has too few vectors; check_box() rejects it later.
   for (std::size_t vector = 0; within.size() < wanted; ++vector)
     if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
   return within;
 }
 
-/// Sets `region` to the part of a cell in the columns that count. The cell's vectors may have any order.
+/// Sets `region` to the part of a cell in the measured columns. The cell's vectors may have any order.
 void take_cell(const std::vector<double>& box, Region& region, const Directions& counts, const Directions& repeats) {
   const std::vector<std::size_t>& kept = region.columns;
   std::vector<std::size_t> vectors = vectors_within(box, counts, repeats);
@@ -131,8 +131,8 @@ Region region_of(const PairHistogramOptions& options, std::size_t columns) {
   return region;
 }
 
-/// Returns the last edge of the bins or an upper limit of it. The result is arbitrary for invalid bins, which are
-/// rejected later.
+/// Returns the last edge of the bins, or an upper limit for this edge. If the bins are invalid, the result is
+/// arbitrary, because they are rejected later.
 double reach_of(const PairHistogramBins& bins) {
   const double last = bins.edges.empty() ? bins.bin_width * static_cast<double>(bins.bins) : bins.edges.back();
   const double reach = bins.cutoff > 0 ? std::min(bins.cutoff, last) : last;
@@ -150,7 +150,7 @@ double dot(const Vector& left, const Vector& right) {
   return left[0] * right[0] + left[1] * right[1] + left[2] * right[2];
 }
 
-/// Returns the vector times the smallest power of two that makes it at least `length` long. A zero vector stays zero.
+/// Multiplies the vector by the smallest power of two that makes it longer than `length`. A zero vector stays zero.
 Vector stretched(Vector vector, double length) {
   const double own = std::sqrt(dot(vector, vector));
   if (!(own > 0) || !std::isfinite(length / own)) return vector;
@@ -164,9 +164,12 @@ struct Extent {
   Vector highest{};
 };
 
-constexpr double ample = 4;  // times the extent; with this factor, fractions of a separation stay clear of one half
+// The length of an open direction is this number times the extent of the points or the reach of the bins. With this
+// number, fractions of a separation stay clear of one half.
+constexpr double ample = 4;
 
-/// Gives each open column of an axis-aligned box a length at which every separation is its own nearest image.
+/// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the
+/// point itself.
 void close_lengths(Region& region, const Extent& extent, double reach) {
   if (region.origin.empty()) region.origin.assign(region.count(), 0.0);
   for (std::size_t column = 0; column < region.count(); ++column) {
@@ -214,7 +217,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   }
 }
 
-/// Makes the box repeat in all directions. If it repeats in no direction, removes it instead.
+/// Makes the box repeat in all directions. If it repeats in no direction, removes the box instead.
 void close(Region& region, const Extent& extent, double reach) {
   reach = std::min(reach, 0x1p490);  // no valid box is longer
   if (region.box.empty() || region.repeats_everywhere()) return;

@@ -1,5 +1,5 @@
-// Transforms a job to the form that variants support, in which all columns count and the box repeats in every
-// direction.
+// Transforms a job to the form that variants support: distances are measured in all columns, and the box repeats in
+// every direction.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ namespace gradus::pair_histogram_detail {
 
 /// An equivalent job without PairHistogramOptions::dimensions, periodic and fold. Separations stay the same.
 ///
-/// * Columns that do not count are removed. Two columns of a triclinic cell become three; the last one is all zeros.
-/// * An open direction gets a period of four times the extent of the points or the reach of the bins, whichever is
-///   longer. Because this exceeds twice every separation, the nearest image is the separation itself. In a cell,
-///   vectors perpendicular to the repeating vectors replace the open ones. Their length is scaled by a power of two
-///   that depends on the points.
+/// * Columns in which distances are not measured are removed. If two columns of a triclinic cell are left, a third
+///   column of zeros is added.
+/// * An open direction gets a period: four times the extent of the points or four times the reach of the bins,
+///   whichever is longer. Because the period exceeds twice every separation, the nearest image is the separation
+///   itself. In a cell, vectors perpendicular to the repeating vectors replace the open ones. A power of two that
+///   depends on the points scales their length.
 template <class T>
 struct Arranged {
   MatrixView<const T> points;
@@ -39,7 +40,8 @@ Arranged<T> arrange(MatrixView<const T> points, MatrixView<const T> others, cons
 /// points coincided.
 PairHistogramOptions arranged_options(const PairHistogramOptions& options, std::int64_t& columns);
 
-/// Returns true if the box repeats in every direction that counts. Throws UsageError for invalid options.
+/// Returns true if the box repeats in every direction in which distances are measured. Throws UsageError for invalid
+/// options.
 bool repeats_everywhere(const PairHistogramOptions& options);
 
 /// Returns the smallest number of columns that points may have with these options.

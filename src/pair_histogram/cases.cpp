@@ -168,7 +168,7 @@ void add_bins(const Add& add) {
   });
   add("cutoff_off_the_grid", [](auto seed) { return cut(plain(uniform(500, 3, seed), 0.3, 40), 2.5); });
   add("cutoff_on_the_grid", [](auto) { return cut(plain(lattice(8, 3), 1, 40), 3); });
-  add("cutoff_a_rounding_past_a_bin", [](auto) {  // 0.009 / 0.001 is 9, 9 * 0.001 is 0.009000000000000001
+  add("cutoff_a_rounding_past_a_bin", [](auto) {  // 0.009 / 0.001 rounds to 9, but 9 * 0.001 to 0.009000000000000001
     CaseData data = cut(plain(scaled(lattice(20, 1), 0.001), 0.001, 20), 9 * 0.001);
     data.points(3, 0) = 0.009;
     data.points(4, 0) = 0;
@@ -201,7 +201,7 @@ void add_boxes(const Add& add) {
     return cut(boxed(plain(uniform(900, 3, seed), 0.1, 50), {10, 10, 10}), 1.23);
   });
   add("periodic_on_the_border", [](auto) {
-    return boxed(plain(scaled(lattice(3, 3), 5), 0.5, 10), {10, 10, 10});  // 0 and 10 are the same place
+    return boxed(plain(scaled(lattice(3, 3), 5), 0.5, 10), {10, 10, 10});  // in this box, 0 and 10 are the same place
   });
   add("periodic_half_a_box_apart", [](auto) { return boxed(plain(scaled(lattice(4, 3), 2.5), 2.5, 2), {10, 10, 10}); });
   add("periodic_groups", [](auto seed) {
@@ -260,7 +260,7 @@ void add_cells(const Add& add, const Cells& cells) {
     add("triclinic_cutoff_of_" + std::to_string(static_cast<int>(10 * cutoff)) + "_tenths", [=](auto seed) {
       return boxed(cut(plain(in_cell(1100, seed, cells.face_centred, 90), 0.05, 60), cutoff), cells.face_centred);
     });
-  add("triclinic_groups", [=](auto seed) {  // most pairs in a few cells, the other points alone
+  add("triclinic_groups", [=](auto seed) {  // most points are in three clumps, the others are alone
     CaseData data = boxed(cut(plain(in_cell(700, seed, cells.long_vectors), 0.1, 30), 2.2), cells.long_vectors);
     for (std::int64_t row = 100; row < 700; ++row)
       for (std::int64_t axis = 0; axis < 3; ++axis)
@@ -355,7 +355,8 @@ void add_extremes(const Add& add) {
   });
 }
 
-// Adds cases of points an odd number of ulps apart, whose middle is not a double, and of bins narrower than an ulp.
+// Adds cases of points that are an odd number of ulps apart, so that the middle of their extent is not a double. Some
+// of the bins are narrower than an ulp.
 void add_ulps(const Add& add) {
   for (const std::int64_t ulps : {1, 3, 9})
     for (const double width : {1e-10, 1e-9, 0x1p-26, 0.7 * 0x1p-26}) {
@@ -429,7 +430,7 @@ void add_weights(const Add& add) {
   });
 }
 
-/// Adds cases of weights, which determine the form of the sums (see WeightSums).
+/// Adds cases with weights whose sums have different forms (see WeightSums).
 void add_sums_of_weights(const Add& add) {
   for (const auto& [name, heavy] : {std::pair("1e12", 1e12), std::pair("1e20", 1e20), std::pair("1e38", 1e38)})
     add("weights_one_of_" + std::string(name), [=, heavy = heavy](auto) {

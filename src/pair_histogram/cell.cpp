@@ -114,7 +114,8 @@ double Cell::height(int vector) const {
   return std::abs(volume()) / std::sqrt(squares);
 }
 
-// Gram-Schmidt, starting with the longest vector, because columns of cells run along the first axis.
+// Applies the Gram-Schmidt process, starting with the longest vector, so that the first axis is along this vector.
+// Columns of cells run along the first axis.
 Brick::Brick(const Cell& cell) {
   int order[3] = {0, 1, 2};
   std::ranges::stable_sort(order, std::ranges::greater(),

@@ -35,7 +35,7 @@ enum class Space : std::uint8_t {
 /// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t points = 0;
-  std::int64_t others = 0;  ///< without `cross`, 0: pairs are counted among the points
+  std::int64_t others = 0;  ///< 0 without `cross`, because pairs are then counted among the points
   std::int64_t dimensions = 3;
   std::int64_t bins = 1;
   int element_bytes = 4;  ///< 4 for float, 8 for double
@@ -123,8 +123,8 @@ struct Histogram {
 };
 
 /// The types of this problem for core/ladder.hpp. A run counts all pairs, except that a variant may leave the last slot
-/// (pairs beyond the bins) and its weight sum undefined. The caller of the variant derives that count from the number
-/// of all pairs.
+/// (pairs beyond the bins) and its weight sum undefined. The caller of the variant then subtracts the other slots from
+/// the number of all pairs.
 struct Room {
   static constexpr std::string_view name = "pair_histogram";
   using Shape = pair_histogram_detail::Shape;

@@ -1,5 +1,5 @@
-// Counting on several ranks (Execution::communicator). The ranks check that their arguments agree, each counts its
-// share of the pairs (see for_each_item()), and the histograms are added up once.
+// Counting on several ranks (Execution::communicator). The ranks first check that their arguments agree. Each rank then
+// counts its share of the pairs (see for_each_item()). Finally the histograms are added up, once.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
                          const PairHistogramMemory<T>& memory, const Execution& execution);
 
-/// Returns the number of words of a histogram in transit. Sums of weights are sent as half words, so that adding up to
-/// 2^32 ranks cannot wrap.
+/// Returns the number of words of a histogram in transit. Sums of weights are sent as half words, so that the sum over
+/// up to 2^32 ranks cannot wrap.
 inline std::int64_t words_on_ranks(std::int64_t slots, int sum_words) { return slots * (1 + 2 * sum_words) + 1; }
 void put(const Histogram& histogram, std::span<std::uint64_t> words);
 Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum_words);
@@ -33,10 +33,10 @@ inline Histogram sum_of_ranks(core::Ranks& ranks, const Histogram& own) {
   return take(ranks.sum(words, [&](std::span<std::uint64_t> to) { put(own, to); }), slots, own.sum_words);
 }
 
-/// Runs a long work(look) on each rank, like Ranks::agree(), but if the work of one rank fails, the others stop soon.
-/// The work must call look() regularly on the calling thread. About once a second look() synchronises with the other
-/// ranks, and throws if the work has failed on any rank. At other times Ranks::stop() has no effect, so the work should
-/// poll the caller's stop token.
+/// Runs a long work(look) on each rank, as Ranks::agree() does. In addition, if the work of one rank fails, the other
+/// ranks stop soon. The work must call look() regularly on the calling thread. About once a second, look() synchronises
+/// with the other ranks, and throws if the work has failed on any rank. Between these moments Ranks::stop() has no
+/// effect, so the work should poll the caller's stop token.
 template <class Work>
 void agree_at_length(core::Ranks& ranks, const Work& work) {
   constexpr double seconds_between = 1;

@@ -72,14 +72,15 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
   if (execution.progress) execution.progress({"count", count, count, {}});
 }
 
-/// Two ranges of points of which all pairs count, or the same range twice.
+/// Two ranges of points. Each point of the first range is paired with each point of the second. If both are the same
+/// range of one set, each pair within the range is counted once.
 struct TilePair {
   cpu::Range first;
   cpu::Range second;
 };
 
-/// All pairs of points as numbered pairs of tiles. With others the pairs of tiles form a rectangle, otherwise the
-/// triangle that includes the diagonal.
+/// All pairs of points, divided into pairs of tiles, which are numbered. With others the pairs of tiles form a
+/// rectangle, otherwise a triangle that includes the diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)

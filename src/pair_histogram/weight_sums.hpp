@@ -108,7 +108,7 @@ class WeightSums {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      if (value == 0) return false;  // the value is zero, or it is all ones plus a carry, which passes the carry on
+      if (value == 0) return false;  // part is 0 without a carry, or all ones with a carry, which continues
       carry = add(word, value) + value < value;
       return true;
     };
@@ -139,8 +139,8 @@ class WeightSums {
   }
 
   static core::Scaled significant_bits(std::int64_t encoded) { return core::scaled(weight_of_bits(encoded)); }
-  /// Adds the product's three words, which are always within the sum. Then adds the sign or the carry as long as it
-  /// changes words.
+  /// Adds the product's three words, which are always within the sum. Then adds the sign extension and the carry to the
+  /// following words, as long as this changes a word.
   void add_shifted(std::uint64_t* sum, const core::Scaled& first, const core::Scaled& second) const {
     const core::UInt128 value = static_cast<core::UInt128>(first.mantissa) * second.mantissa;
     if (value == 0) return;  // the exponent of zero has no meaning

@@ -36,8 +36,8 @@ inline Halves halves(Range range, std::int64_t tile) {
   return {{range.begin, middle}, {middle, range.end}};
 }
 
-/// Runs the textbook's loops on the block of routes from `rows` to `columns` through `via`. The blocks that the loops
-/// read may overlap the block that they write: `via` is the outermost loop, so the result is still correct. After a
+/// Runs the textbook's loops on one block: the routes from `rows` to `columns` through `via`. The loops may read blocks
+/// that overlap the block that they write. The result is still correct, because `via` is the outermost loop. After a
 /// stop request, returns early, and the caller must handle the request. Blocks of the usual size do not poll for stop
 /// requests.
 template <class C>

@@ -1,11 +1,11 @@
 // Priority queue of the vertices that a search has reached but not settled.
 //
-// Dijkstra's algorithm removes lengths in ascending order. No length in the queue exceeds the length removed last by
-// more than the heaviest edge. Lengths are therefore stored in a ring of buckets of equal width. Only the nearest
-// bucket must be ordered: its vertices form a small heap that stays in the L1 cache. Inserting a vertex into any other
-// bucket takes constant time. If weights are integers and at most about as large as the number of buckets, a bucket
-// holds a single length and needs no order. If one edge outweighs all others, all entries are in one heap, as in a
-// queue without buckets.
+// Dijkstra's algorithm removes lengths in ascending order. No length in the queue exceeds the most recently removed
+// length by more than the heaviest edge. Lengths are therefore stored in a ring of buckets of equal width. Only the
+// nearest bucket must be ordered: its vertices form a small heap that stays in the L1 cache. Inserting a vertex into
+// any other bucket takes constant time. If weights are integers and the heaviest is at most about as large as the
+// number of buckets, a bucket holds a single length and needs no order. If one edge outweighs all others, all entries
+// are in one heap, as in a queue without buckets.
 //
 // A vertex whose length improves is inserted again. Its old entry is stale and is skipped later. The queue keeps at
 // most twice as many entries as there are vertices.
@@ -87,7 +87,8 @@ class BucketHeap {
     std::int32_t next;  ///< index of the next entry, in the bucket or in the free list
   };
 
-  /// Returns true if each bucket holds a single length. In this case, no entry is ever stored in an earlier bucket.
+  /// Returns true if each bucket holds a single length. In this case, no entry is ever inserted into a bucket before
+  /// the current one.
   bool one_length() const { return !is_floating && shift_ == 0; }
 
   std::uint64_t bucket_of(Key key) const {
@@ -154,7 +155,8 @@ class BucketHeap {
       heads_[in_ring] = none;
       while (head != none) {
         const Waiting waiting = take(head);
-        // An entry of the last bucket may belong to a later turn, because all lengths beyond the ring wait there.
+        // An entry of the ring's last bucket may belong to a later turn, because lengths beyond the ring also wait
+        // there.
         if (lengths[waiting.vertex] == waiting.key) push(waiting.key, waiting.vertex, lengths);
       }
     }

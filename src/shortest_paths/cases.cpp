@@ -47,7 +47,7 @@ CaseData both_ways(CaseData data) {
   return data;
 }
 
-/// Returns a path through all vertices. Their numbers are chosen so that the path visits the tiles of a matrix out of
+/// Returns a path through all vertices. The vertices are numbered so that the path visits the tiles of a matrix out of
 /// order.
 CaseData path(std::int64_t vertices, long double weight, bool closed = false) {
   CaseData data;
@@ -153,7 +153,8 @@ void add_weights(const Add& add) {
       [](auto seed) { return changed(random_graph(36, 0.2, 0, 50, seed), [](CaseData& data) { data.no_edge = -1; }); });
 }
 
-// Integers whose sums exceed 32 or 64 bits, and floating-point numbers whose sums exceed the largest number.
+// Adds cases of integers whose sums exceed 32 or 64 bits, and of floating-point numbers whose sums exceed the greatest
+// number.
 void add_extremes(const Add& add) {
   const auto heavy = [](CaseData data, long double part) {
     data.greatest_part = part;
@@ -214,8 +215,8 @@ long double gamma(std::int64_t n) {
   return slack * steps / (1 - steps);
 }
 
-/// A route given by the predecessors, which are followed backwards from the route's end: its length, and the sum of its
-/// absolute weights.
+/// The length of a route and the sum of its absolute weights. The route is found from its end, by following
+/// predecessors backwards.
 template <class T>
 struct Walk {
   bool arrives = false;

@@ -24,7 +24,7 @@ struct CaseData {
   std::int64_t vertices = 0;
   std::vector<CaseEdge> edges;
   double unit = 1;  ///< multiplies all weights of floating-point types
-  /// If not 0, weights are scaled to fractions of this share of the type's greatest value.
+  /// If not 0, all weights are multiplied by this number and by the greatest value of the type.
   long double greatest_part = 0;
   std::optional<double> no_edge;
   std::int64_t padding = 0;  ///< unused elements between two rows

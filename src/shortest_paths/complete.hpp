@@ -16,14 +16,14 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
   const std::int64_t rows = request.rows();
   const std::stop_token& stop = request.execution.stop;
   if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, C>) {
-    // If both are the same matrix, no element needs a conversion: infinity stands for "no route" in both forms, no sum
-    // overflows (Width::own), and no distance is -0 because no edge is.
+    // If both are the same matrix, no element needs a conversion. Infinity stands for "no route" in both forms. No sum
+    // overflows (Width::own). No distance is -0, because no edge is.
     if (solved.data() == distances.data()) {
       for (std::int64_t v = 0; v < n; ++v) distances(v, v) = 0;
       return;
     }
   }
-  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // first column of each row in a chunk
+  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // per row: first column too great for T
   const std::int64_t stretch = core::chunk_length(rows, n, request.threads);
   const auto write_row = [&](std::int64_t row) {
     const std::int64_t source = request.source_of(row);
@@ -53,7 +53,7 @@ bool diagonal_is_negative(MatrixView<const C> distances) {
   return false;
 }
 
-/// Computes the results that a variant has left to the driver after it has found the distances.
+/// After a variant has found the distances, computes the results that the variant has left to the driver.
 template <class T, class C>
 void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts<T>& facts, MatrixView<C> solved,
               C greatest, bool have_predecessors, MatrixView<T> distances, MatrixView<std::int32_t> predecessors,

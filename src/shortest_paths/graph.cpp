@@ -16,7 +16,7 @@ constexpr std::string_view while_looking = "stopped while examining the edges";
 
 template <class T>
 bool is_impossible(T weight) {
-  // Negated, so that NaN is also refused.
+  // The comparison is negated, so that NaN is also refused.
   return std::is_floating_point_v<T> && !(weight > -std::numeric_limits<T>::infinity());
 }
 

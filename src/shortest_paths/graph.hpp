@@ -59,7 +59,7 @@ struct RowEdgeFacts : Facts {
 
 template <class T>
 struct GraphFacts : Facts {
-  /// Returns an upper bound of the magnitude of routes without cycles: the sum, over all vertices, of the greatest
+  /// An upper bound of the magnitude of routes without cycles. It is the sum, over all vertices, of the greatest
   /// magnitude of an outgoing edge.
   Wider<T> greatest = 0;
 

@@ -58,8 +58,8 @@ struct RandomEdges {
   std::int64_t vertices = 0;
   std::int64_t edges = 0;  ///< at most most_edges()
   WeightRange weights = {};
-  /// If true, each vertex has a height up to the greatest weight, and the weight of an edge includes the climb. Some
-  /// weights are then negative, but no cycle is, and the shortest routes are the same as without climbs.
+  /// If true, each vertex has a height up to the greatest weight, and the weight of an edge includes the difference of
+  /// heights. Some weights are then negative, but no cycle is, and the shortest routes are the same as without heights.
   bool climbs = false;
   std::uint64_t seed = 0;
 

@@ -21,8 +21,8 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
                        const std::stop_token& stop);
 
 /// For floating-point: grows a tree of routes from each vertex in `sources`, or from all vertices. `distances`
-/// determine the order in which vertices are visited. If `replace` is set, they are replaced by the lengths along the
-/// trees. `predecessors` may be empty.
+/// determine the order in which vertices are visited. If `replace` is set, the lengths along the trees replace the
+/// distances. `predecessors` may be empty.
 template <class T, class C>
 void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, MatrixView<std::int32_t> predecessors,
                 std::span<const std::int64_t> sources, int threads, const std::stop_token& stop);

@@ -14,7 +14,7 @@ namespace gradus::shortest_paths_detail {
 /// Returns true if the job runs on a GPU for all values of its edges. The GPU can then also examine the edges.
 template <class T>
 bool is_bound_for_gpu(const Request<T>& request) {
-  // Below this number of vertices, the CPU has examined a graph before a GPU responds.
+  // Below this number of vertices, the CPU examines a graph in less time than a GPU takes to respond.
   constexpr std::int64_t worth_a_look_there = 512;
   const Execution& execution = request.execution;
   if (!request.is_matrix()) return false;

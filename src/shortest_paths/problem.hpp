@@ -106,9 +106,9 @@ struct Problem {
   const SparseProblem<T>* sparse = nullptr;
   /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
   Wider<T> greatest = 0;
-  /// N x N elements if requested, otherwise empty. An integer variant may write them (Solved), by the canonical rule
-  /// for graphs without cycles of length 0. The driver writes the predecessors of graphs with such cycles, and those
-  /// that no variant has written.
+  /// N x N elements if requested, otherwise empty. In a graph without cycles of length 0, an integer variant may write
+  /// them (Solved), by the canonical rule. The driver writes all predecessors that the variant has not written, and the
+  /// predecessors of graphs with cycles of length 0.
   MatrixView<std::int32_t> predecessors;
   std::int64_t tile = 0;  ///< side of the tiles; 0: the variant's default
   std::int64_t edges = 0;

@@ -8,7 +8,7 @@
 //
 // In floating-point, rounding may make an edge close a cycle that is not negative. Such an edge is skipped, so the tree
 // stays a tree. A detached vertex accepts a label as good as its old one. Rounded sums never decrease when a summand
-// increases, so the vertex returns to the tree along its old edges, if not earlier along others.
+// increases. The vertex therefore returns to the tree, at the latest along its old edges.
 //
 // Source: B. V. Cherkassky, A. V. Goldberg, "Negative-cycle detection algorithms" (1999), after R. E. Tarjan (1981).
 #pragma once

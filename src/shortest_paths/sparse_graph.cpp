@@ -104,8 +104,8 @@ void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& w
   }
 }
 
-/// Turns the numbers of edges of the vertices into the starts of the vertices. The number for vertex v must be at place
-/// v + 1.
+/// Computes the index of each vertex's first edge from the numbers of edges, as prefix sums. On input, element v + 1 is
+/// the number of edges of vertex v.
 void add_up(Buffer<std::int64_t>& starts) {
   for (std::int64_t v = 1; v < starts.size(); ++v) starts[v] += starts[v - 1];
 }
@@ -199,7 +199,7 @@ class InOrder {
     std::int64_t edges = 0;
     T lightest = 0;
     T heaviest = 0;
-    Wider<T> greatest = 0;  ///< for each vertex, the greatest magnitude is added to this sum
+    Wider<T> greatest = 0;  ///< sum, over these vertices, of the greatest magnitude of an edge
   };
 
   std::int32_t from(std::int64_t edge) const {
@@ -287,7 +287,7 @@ SparseGraph<T> list_any(const Edges& edges, const EdgeRules<T>& rules, const std
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
   const auto is_edge = [&](T weight) { return weight != rules.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
-  // Has two more elements than the starts of the result, because storing the arcs shifts the starts by one vertex.
+  // Has one more element than the starts of the result, because storing the arcs shifts the starts by one vertex.
   Buffer<std::int64_t> next(n + 2, 0);
   in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {

@@ -35,9 +35,9 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
-// Returns the estimated seconds of one search on one core. The more edges leave a vertex, the more a search costs per
-// edge, because lengths improve more often before they are settled. With at most one random edge per vertex, a search
-// reaches few vertices; with more edges, it soon reaches all.
+// Returns the estimated seconds of one search on one core. The more edges leave a vertex, the more time a search takes
+// per edge, because the length of a vertex improves more often before the vertex is settled. With at most one random
+// edge per vertex, a search reaches few vertices. With more edges, it soon reaches all.
 double search_seconds(const Shape& shape) {
   if (shape.vertices == 0) return 0;
   const auto n = static_cast<double>(shape.vertices);
@@ -45,7 +45,7 @@ double search_seconds(const Shape& shape) {
   const double degree = edges / n;
   const double reached = degree > 1 ? 1 - 1 / (degree * std::sqrt(degree)) : 0;
   const double once = 1e-9 * (6 * n + reached * (n * (20 + 30 * std::log1p(degree)) + 1.3 * edges));
-  // Growing floating-point trees traverses the edges again.
+  // A job that grows floating-point trees traverses the edges again.
   return shape.floating && shape.negative ? 3 * once : once;
 }
 

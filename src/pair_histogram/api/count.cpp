@@ -49,7 +49,7 @@ struct Job {
   }
 };
 
-/// Returns true if the job runs on a GPU whatever the points' values. The GPU can then examine the points.
+/// Returns true if the job runs on a GPU for all values of the points. The GPU can then examine the points.
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
   return core::find_variant(room::variants(), execution.variant, room::Room::name).device_input;
@@ -57,7 +57,7 @@ bool is_bound_for_gpu(const Execution& execution) {
 
 /// Returns the number of threads to use, and chooses it if the caller did not. The counts do not depend on the number.
 int chosen_threads(std::int64_t points, std::int64_t others, const Execution& execution) {
-  // The time per visited pair. The time per pair is less if many pairs are skipped.
+  // The time per pair that is visited. If many pairs are skipped, the average over all pairs is less.
   constexpr double nanoseconds_a_pair = 0.7;
   const bool chooses =
       execution.threads == 0 &&

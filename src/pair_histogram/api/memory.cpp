@@ -15,9 +15,9 @@ namespace room = pair_histogram_detail;
 
 core::Memory room::estimate(const Shape& shape, const Variant& variant, const Execution& execution) {
   core::Memory memory = variant.memory(shape, cpu::thread_count(execution));
-  // Per bin: the edge and the threshold of the bins, and the edge, count and weight of the result.
+  // Each bin takes an edge and a threshold in the bins, and an edge, a count and a weight in the result.
   const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
-  const std::int64_t travels =  // words sent between ranks; the sum needs them twice
+  const std::int64_t travels =  // words that a rank sends; the sum keeps two copies
       execution.communicator == nullptr ? 0 : words_on_ranks(shape.bins + 2, shape.weighted ? shape.sum_words : 0);
   memory.host += bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
                  2 * sizeof(std::uint64_t) * static_cast<std::uint64_t>(travels);
@@ -51,7 +51,7 @@ room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& optio
   return room::describe_shape(shape, arranged, here);
 }
 
-/// Returns all variants that the job may choose. Its choice depends on the points' values, which are unknown here.
+/// Returns all variants that the job may choose. The choice depends on the points' values, which are unknown here.
 std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
   if (!here.variant.empty()) return {&room::choose(shape, here)};
   std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);

@@ -28,7 +28,7 @@ class AtomSelection {
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }
-  /// Returns true if the selection names positions in the frame (index).
+  /// Returns true if the selection uses `index`, that is, positions in the frame.
   bool is_by_place() const;
 
  private:

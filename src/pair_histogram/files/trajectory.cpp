@@ -9,7 +9,7 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which contents are tested and texts list them.
+// The formats. Contents are tested in this order, and messages list the formats in this order.
 // clang-format off
 #define GRADUS_TRAJECTORY_FORMATS \
   FORMAT(xyz) \
@@ -29,7 +29,7 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// Throws for files of another format, unless the bytes begin like a trajectory.
+/// Refuses a file that has a known format for other data, unless its first bytes begin like a trajectory.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }

@@ -66,7 +66,7 @@ class DcdFrames : public FrameParser {
     return std::bit_cast<T>(raw);
   }
 
-  /// Returns the next record. If a length is wanted, fails for a record of any other length.
+  /// Returns the next record. Fails if `wanted` is given and the record has another length.
   Bytes record(const char* what, std::size_t wanted = any) {
     constexpr std::size_t mark = sizeof(std::int32_t);
     const std::size_t left = bytes_.size() - at_;
@@ -127,8 +127,8 @@ class DcdFrames : public FrameParser {
            "it claims " + std::to_string(atoms_) + " atoms, but has only " + std::to_string(bytes_.size()) + " bytes");
   }
 
-  /// Reads the title, which is a count and that many lines of 80 bytes. Some programs write other record lengths around
-  /// it.
+  /// Reads the title, which is a count of lines followed by lines of 80 bytes. Some programs write an incorrect record
+  /// length before and after the title, so the count determines where the title ends.
   void read_title() {
     constexpr std::size_t mark = sizeof(std::int32_t);
     constexpr std::size_t line = 80;
@@ -211,9 +211,9 @@ class DcdFrames : public FrameParser {
     frame.periodic = "xyz";
   }
 
-  /// Returns the vectors of the frame's cell. CHARMM writes a matrix from version 25 on. Most writers of lengths with
-  /// angles or cosines name an earlier version (NAMD, OpenMM, LAMMPS, VMD), but not all do (cpptraj). If the numbers
-  /// are valid both as a matrix and as lengths, sets Frame::undecided_box instead.
+  /// Returns the vectors of the frame's cell. From version 25 on, CHARMM writes a matrix. Programs that write lengths
+  /// with angles or cosines usually store a lower version number (NAMD, OpenMM, LAMMPS, VMD), but some do not
+  /// (cpptraj). If the numbers do not show which form they have, sets Frame::undecided_box instead.
   std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
     constexpr int first_with_matrix = 25;
     constexpr double least_angle = 20;  // degrees; no simulation uses a sharper angle

@@ -40,15 +40,15 @@ struct AtomLabels {
 
 struct Frame {
   Points points;      ///< n x 3 in f64 if from a trajectory
-  AtomLabels labels;  ///< only if requested, except that ids of LAMMPS and XYZ are always set
-  /// One length per column. If the box is not along x, y and z, the nine numbers of its three vectors. Empty without a
-  /// box.
+  AtomLabels labels;  ///< set only if requested; ids of LAMMPS and XYZ files are always set
+  /// Size of the box: one length per column, or the nine numbers of its three vectors if the box is not along x, y and
+  /// z. Empty without a box.
   std::vector<double> box;
   std::vector<double> box_origin;  ///< lower corner of the box; empty without a box
   /// The directions (axes or vectors) in which the box repeats, as letters of "xyz". Empty in open space.
   std::string periodic;
-  /// Empty unless the file leaves open whether its box is periodic. Then the text is file:line and the reason, and the
-  /// caller must decide.
+  /// If the file does not determine the box: the place in the file and the reason. The caller must then decide.
+  /// Otherwise empty.
   std::string undecided_box;
 };
 
@@ -85,8 +85,8 @@ struct TrajectoryFormat {
   LengthUnit unit = LengthUnit::unknown;
   /// Returns true if the first lines have this format and cannot be a table of numbers.
   bool (*recognises)(std::string_view beginning);
-  /// A reader of text, possibly compressed, or a reader of bytes, which the caller keeps alive. Only one of the two is
-  /// set.
+  /// Functions that make a reader: of_text() for text that may be compressed, of_bytes() for bytes that the caller
+  /// keeps alive. Only one of them is set.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

@@ -23,7 +23,8 @@ class GroFrames : public TextFrames {
   static constexpr std::size_t first_coordinate = 4 * label_width;
 
   Frame read_frame(FrameParts parts) override {
-    constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of at least one digit and a point
+    // The least number of bytes of an atom's line: the labels, and three numbers of at least a digit and a point.
+    constexpr std::int64_t least_bytes = 26;
     line("the title of the frame");
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     Frame frame;
@@ -73,7 +74,7 @@ class GroFrames : public TextFrames {
     return coordinates;
   }
 
-  /// Returns the width of a coordinate, which is the distance between decimal points, whatever the precision.
+  /// Returns the width of a coordinate's column. For any precision, it is the distance between two decimal points.
   std::size_t width_of_coordinates(std::string_view text) const {
     const std::size_t first = text.find('.', std::min(first_coordinate, text.size()));
     const std::size_t second = first == std::string_view::npos ? first : text.find('.', first + 1);
@@ -97,8 +98,8 @@ class GroFrames : public TextFrames {
     set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {}, "xyz");
   }
 
-  /// Splits the box line. Numbers that fill their columns have no blanks between them, but all have equally many
-  /// decimals.
+  /// Splits the box line into numbers. Numbers that fill their columns have no blanks between them. All numbers have
+  /// the same number of decimals, which shows where each number ends.
   static std::vector<std::string_view> box_words(std::string_view text) {
     std::vector<std::string_view> words;
     const std::string_view all = trimmed(text);

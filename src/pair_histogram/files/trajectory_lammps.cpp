@@ -98,8 +98,8 @@ class LammpsFrames : public TextFrames {
     return numbers;
   }
 
-  /// Reads lines "low high" or "low high tilt". With tilts, the bounds enclose the tilted box, so they are farther
-  /// apart than its edges are long.
+  /// Reads lines "low high" or "low high tilt". With tilts, the bounds enclose the tilted box. The distance between the
+  /// bounds is then greater than the length of the box's edge.
   Bounds restricted_bounds(bool tilted, std::string_view periodic) {
     Bounds bounds;
     std::array<double, axes> high{};
@@ -192,7 +192,7 @@ class LammpsFrames : public TextFrames {
         if (along_axes) {
           const double length = bounds.vectors[axis * (axes + 1)];
           const double position = low + scaled[axis] * length;
-          // Rounding must not move an atom from the upper face to a place beyond it.
+          // Rounding must not move an atom from the upper face to a place beyond that face.
           coordinate = scaled[axis] <= 1 ? std::min(position, low + length) : position;
         } else {
           coordinate = low;

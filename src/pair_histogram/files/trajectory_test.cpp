@@ -345,7 +345,7 @@ TEST(Trajectory, OrthogonalBoxesInEveryWriting) {
     EXPECT_EQ(frames.front().box_origin, corner);
     EXPECT_EQ(rows_of(frames.front().points), (Rows{{1.5, 12, 2.25}}));
   }
-  // The tolerance is relative to the shortest edge: 1e-12 of 5.
+  // The tolerance is relative to the shortest edge. The shortest edge is 5, so the tolerance is 5e-12.
   EXPECT_EQ(frames_in("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n").front().box.size(), 9u);
   // In open space a tilted box matters only for scaled coordinates. Here x goes from 0 to 3, and b = (1, 6, 0).
   const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";

@@ -160,7 +160,8 @@ std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, b
     if (orthogonal && !(vector[axis] > 0)) return "a length of the lattice is not positive";
   }
   if (orthogonal) return {};
-  // The squared length, the squared area or the volume that the repeating vectors span.
+  // The size of the body that the repeating vectors span: the squared length of one vector, the squared area of two, or
+  // the volume of three.
   double size = 0;
   for (const double number : repeated.front()) size += number * number;
   if (repeated.size() > 1) {

@@ -70,7 +70,8 @@ class TextFrames : public FrameParser {
   /// Skips the lines of the atoms. A line that begins with `head` is an error, because the frame then has fewer atoms
   /// than it claims.
   void pass_atoms(std::int64_t count, std::string_view head = {});
-  /// Sets the frame's box, which repeats in the directions `periodic`. If there are none, an invalid box is ignored.
+  /// Sets the frame's box, which repeats in the directions `periodic`. If it repeats in no direction, an invalid box is
+  /// ignored.
   void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
                std::string periodic) const;
 

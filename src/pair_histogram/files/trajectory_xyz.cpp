@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t axes = trajectory_axes;
 
-/// Removes the value after the equals sign from the beginning of `comment` and returns it. A value is enclosed in
-/// quotes, braces or brackets, or ends at a blank. An unclosed value ends with the line.
+/// Returns the value with which `comment` begins, and removes it from `comment`. (The caller has removed the name and
+/// the equals sign.) A value is enclosed in quotes, braces or brackets, or ends at a blank. An unclosed value ends with
+/// the line.
 std::string_view take_value(std::string_view& comment) {
   const char first = comment.empty() ? ' ' : comment.front();
   std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
@@ -74,7 +75,7 @@ class XyzFrames : public TextFrames {
 
  private:
   Frame read_frame(FrameParts parts) override {
-    // "0 0 0" and the line end, which are all that a line needs if Properties names nothing else.
+    // Least number of bytes of an atom's line, which are "0 0 0" and the line end if Properties names nothing else.
     constexpr std::int64_t least_bytes = 6;
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");

@@ -272,7 +272,7 @@ class CudaPairs {
   cuda::Job& gpu_job_;
   const execution::Gpu& gpu_;
   PairJob<T> job_;
-  cuda::DeviceBuffer<Word> long_sums_;  ///< sums longer than words_in_shared; the arena has no memory for them
+  cuda::DeviceBuffer<Word> long_sums_;  ///< for sums of more than words_in_shared words; not part of the arena
 };
 
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total);

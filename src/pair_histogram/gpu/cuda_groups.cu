@@ -9,7 +9,7 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-constexpr int curve_bits = 10;  // per column
+constexpr int curve_bits = 10;  // number of bits that each column contributes to a place on the curve
 
 // Returns the low ten bits of a number with two zero bits between neighbours.
 __device__ unsigned int spread(unsigned int bits) {

@@ -23,8 +23,8 @@
 //   memory. All lanes read the same second point, so one broadcast serves 4 pairs per lane. There are barriers only at
 //   the start and the end.
 // * Balance. The groups of 128 points form a ring. Each group is paired with the groups after it, halfway around the
-//   ring. Every group therefore has the same work, unlike in the triangle. One launch fills the GPU, and the pairs of
-//   groups are dealt to the warps in turn, so that each warp gets the same number.
+//   ring. Every group therefore has the same work, unlike with the triangle of all pairs. One launch fills the GPU.
+//   The pairs of groups are dealt to the warps in turn, so that each warp gets the same number.
 // * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a
 //   space-filling curve (cuda_groups.hpp). Before the warp counts the pairs of two groups, a lane tests the bounding
 //   boxes of the groups.
@@ -238,7 +238,8 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
   return (fixed >> job.fraction_bits) - job.ahead;
 }
 
-// Returns true if the pair counts: both points must exist, and within one group the second must be the later one.
+// Returns true if the pair is to be counted. Both points must exist. If both are in one group, the second point must be
+// the later one.
 template <class T>
 __device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
   // & instead of && avoids branches.
@@ -338,7 +339,7 @@ class WarpPairs {
     for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
-  /// Counts the pairs with a group of second points. If `masked`, some of these pairs do not count.
+  /// Counts the pairs with a group of second points. If `masked`, some of these pairs are not to be counted.
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
@@ -417,10 +418,10 @@ class WarpPairs {
   float4 points_[points_of_a_lane];
 };
 
-// Adds a block's joint counters to the result. Each counter counts for both of its bins.
+// Adds a block's joint counters to the result. A joint counter belongs to two bins and is added to both.
 template <class T>
 __device__ void flush_joint(const FilterJob<T>& job) {
-  constexpr int parts = table_stride / 2 / warp_lanes;  // parts of a row; at most half of a row is in use
+  constexpr int parts = table_stride / 2 / warp_lanes;  // warp-wide parts of half a row; the other half is not in use
   Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
   Word of_column[parts] = {};
   for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
@@ -494,8 +495,8 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   }
 }
 
-// Returns the number of a group in column `column` of `group`. Columns are counted around the ring, or from 0 if
-// `cross`.
+// Returns the number of a group with which `group` is paired. `column` counts these groups around the ring, starting at
+// `group` itself, or from group 0 if `cross`.
 template <class T>
 __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   if (job.pairs.cross) return column;
@@ -503,8 +504,8 @@ __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   return second >= job.second_groups ? second - job.second_groups : second;
 }
 
-// Returns a bit mask of the columns that may be in reach, beginning with column `begin`. All lanes must call the
-// function.
+// Returns a bit mask of the columns, beginning with column `begin`, whose groups may be in reach. All lanes must call
+// the function.
 template <Space space, class T>
 __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
   const int column = begin + lane_of_warp();
@@ -697,8 +698,9 @@ class FilteredCount {
                                                    : std::bit_width(static_cast<std::uint64_t>(plan.cells + 1));
     job_.fraction_bits = float_bits - whole;
     const double unit = std::ldexp(1.0, -job_.fraction_bits);
-    // Computed in units u of the fixed-point number, whose rounding error is u / 2. With the margin added, no pair of a
-    // bin exceeds the bin's end, and a pair of the previous bin exceeds the bin's start by at most `near`.
+    // The error is computed in units of the last bit of the fixed-point number. The number is rounded with an error of
+    // half a unit. The margin is added to every distance. With the margin, no pair of a bin falls below the bin's
+    // start. A pair of the previous bin exceeds the bin's start by at most `near`.
     const double error = plan.error / unit;
     const double margin = plan.joint ? std::floor(error - 0.5) + 1 : 0;
     job_.near = static_cast<unsigned int>(std::ceil(margin + 0.5 + error));

@@ -9,28 +9,30 @@
 //   is chosen so that a run is about one vector long, and is between a quarter of the reach and the whole reach. The
 //   cells are thin. Their number never exceeds roughly the number of points.
 // * Groups. Up to eight neighbouring points of a column share a list of nearby points. The list is collected from each
-//   column in reach of the group's bounding box. It takes the run that may be near enough and packs (Compress) the
-//   points whose distance from the box is within reach. The filter of simd_filter then pairs each point of the group
-//   with the whole list. Without a second set, each pair must count once: a group visits only later columns, and in its
-//   own column only later points. The pairs within the group come first in the list.
+//   column in reach of the group's bounding box. In such a column, the run that may be near enough is scanned. The
+//   points whose distance from the box is within reach are packed (Compress) into the list. The filter of simd_filter
+//   then pairs each point of the group with the whole list. Without a second set, each pair must be counted only once.
+//   A group therefore visits only later columns, and in its own column only later points. The points of the group
+//   itself come first in the list.
 // * Coordinates are 32-bit integers. 2^32 steps span a periodic box, or 2^30 steps span open space. Half a step is far
 //   below float's rounding error. The list holds float coordinates relative to the middle of the group's box. They are
 //   computed from integer differences, which wrap around as the box does. This gives the nearest image at no cost, and
 //   it keeps full accuracy in a large box. The result is correct if every point within reach has the same nearest image
 //   for all points of the group. So a group ends before its extent plus the reach exceeds half of the box. A group of
-//   one point never exceeds half of the box.
+//   one point always satisfies this condition.
 // * In a triclinic cell the coordinates are relative to its brick (cell.hpp). The brick is an axis-aligned box whose
 //   faces join with a shift: one turn around the third edge also shifts the first two coordinates. The columns run
 //   along the first edge. One turn around the first edge returns to the same place, so coordinates along it wrap as in
-//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately, and its run of
-//   points carries the origin of its coordinates. A list thus costs the same as in a box, whatever the cell. No image
-//   is missed or counted twice if the bins end below half of the least height by more than the filter's error bound.
+//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately. The run of
+//   points in an image has the origin of that image's coordinates. A list thus costs the same as in a box, whatever the
+//   cell. No image is missed or counted twice if the bins end below half of the least height by more than the filter's
+//   error bound.
 // * The order of counting does not matter, because counts are integers and the canonical rule decides doubtful pairs
 //   from the original coordinates.
 //
 // What changes from `simd_filter`: the work is O(n) times the number of neighbours instead of O(n^2).
 // Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
-// group. Each pair counts for only one of its points. Sorting takes three passes over the points.
+// group. Each pair is visited from only one of its two points. Sorting takes three passes over the points.
 // Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
 // Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
 // simd_filter takes over if the bins end at, or too close to, half of the least height.
@@ -96,7 +98,8 @@ namespace {
 
 constexpr int columns_of(int dimensions) { return dimensions == in_a_cell ? dimension_limit : dimensions; }
 
-// Appends those points of one vector of a run that are near the group's box. Returns the list's new length.
+// Examines one vector of a run's points, and appends the points near the group's box to the list. Returns the list's
+// new length.
 template <int D>
 HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& group, const PointRun& run,
                                     std::int64_t place, std::int64_t length) {
@@ -505,8 +508,8 @@ class CellCounter {
       body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square(cell));
   }
 
-  // Finds the runs near the group. Without a second set, the first run begins with the group, and no run has points
-  // before the group.
+  // Finds the runs near the group. Without a second set, the first run begins with the group, and the runs contain no
+  // point before the group.
   void find_runs(std::int64_t own_column) {
     runs_.clear();
     if (group_.own) add_column(own_column, 0, group_.begin);
@@ -521,7 +524,8 @@ class CellCounter {
   }
 
   // Calls body(cell, turns, squared distance) for the images of cells across a brick that may be near the group. An
-  // image is `turns` turns around the axis. Turns around other axes have shifted the group down by `shift` steps.
+  // image of a cell is the cell after `turns` turns around the axis. Turns around other axes have already shifted the
+  // group down by `shift` steps.
   template <class Body>
   void visit_images(int across, std::int64_t shift, const Body& body) {
     const Axis& axis = grid_.axis[across];
@@ -545,7 +549,7 @@ class CellCounter {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    // The range has one more step on either side than rounding can take.
+    // On either side, the range exceeds the cell by one step more than rounding requires.
     const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
     const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);
@@ -580,9 +584,9 @@ class CellCounter {
     });
   }
 
-  // Adds the runs of a column that may be near the group, without points before place `from`. `square` is the squared
-  // distance of the column. The group is first shifted down by `shift` steps. If a run begins at `from`, it is added
-  // first.
+  // Adds the runs of a column that may be near the group. Leaves out points before place `from`. `square` is the
+  // squared distance of the column. The search uses the group's position shifted down by `shift` steps. If a run begins
+  // at `from`, it is added first.
   void add_column(std::int64_t column, double square, std::int64_t from, std::int64_t shift = 0) {
     const Axis& axis = grid_.axis[2];
     const double rest = std::sqrt(group_.greatest_square - square) / cells_per_step_[2];
@@ -598,7 +602,7 @@ class CellCounter {
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 
-  // Counts in portions. They are so small that counters do not overflow and a stop request takes effect in time.
+  // Counts in portions that are so small that counters do not overflow and a stop request takes effect in time.
   void count_runs() {
     group_.runs = runs_.data();
     group_.run_count = static_cast<std::int64_t>(runs_.size());

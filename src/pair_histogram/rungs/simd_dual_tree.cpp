@@ -1,5 +1,5 @@
-// simd_dual_tree: points are in nested boxes. If all distances between two boxes are in one bin, all their pairs count
-// at once.
+// simd_dual_tree: points are in nested boxes. If all distances between two boxes are in one bin, all pairs of their
+// points are counted at once.
 //
 // The idea. The distances between two groups of points are at least the distance of the groups' bounding boxes and at
 // most the distance of the boxes' farthest corners. If both bounds are in one bin, so are all n1 n2 pairs, and a single
@@ -15,8 +15,8 @@
 //   (FilterPlan::error), which also covers the rounding of the boxes. In a periodic box the test uses the difference to
 //   the nearest image and caps separations at half of the box. This is valid because the separation changes no faster
 //   than the difference.
-// * A node of 256 points collects the nodes that are not settled with it as a whole. Each of its 16 leaves then tests
-//   the leaves of these nodes, 32 nodes at a time, so that they stay in the cache.
+// * A node of 256 points collects the nodes that a test against it did not settle. Each of its 16 leaves then tests
+//   the leaves of the collected nodes. It takes 32 of these nodes at a time, so that they stay in the cache.
 // * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates the least and greatest
 //   distance of two leaves, so each pair of points is on one side of the edge or the other. Two comparisons of the
 //   squared distance decide this without a root: one with slightly less than the edge's square and one with slightly
@@ -63,8 +63,8 @@ struct BoxColumns {
   const float* half[dimension_limit];
 };
 
-// The leaves that are not settled with the current leaf. If a single edge divides a leaf's pairs, the edge is stored
-// with the leaf. Leaves that several edges divide are stored separately.
+// The leaves whose test against the current leaf did not settle all pairs. If a single edge divides a leaf's pairs, the
+// leaf is in `divided` and its edge is in `edges`. If several edges divide them, the leaf is in the other arrays.
 struct PackedLeaves {
   static constexpr std::int64_t room = packed_leaves + 2 * filter_block;
   alignas(64) std::int32_t divided[room];
@@ -72,7 +72,7 @@ struct PackedLeaves {
   alignas(64) float middle[dimension_limit][room];
   alignas(64) float half[dimension_limit][room];
   alignas(64) std::int32_t numbers[room];
-  alignas(64) std::int32_t unsettled[room];  // those leaves of `numbers` that are not settled with a point either
+  alignas(64) std::int32_t unsettled[room];  // leaves of `numbers` that the tests of one point did not settle
   std::int64_t divided_count;
   std::int64_t count;
 };
@@ -101,14 +101,14 @@ struct TreeView {
   const std::uint16_t* high_slots;  // slot at the upper end of each cell
   std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
   std::uint32_t unsettled;          // stand-in slot number for a pair of boxes that is not settled
-  std::uint64_t* counts[3];         // settled pairs of two nodes, of two leaves, and of a point and a leaf
+  std::uint64_t* counts[3];         // by slot: settled pairs of two nodes; of two leaves; of a point and a leaf
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
   std::uint32_t copy[filter_block];
   const float* below_edge;    // by slot: a squared distance below this is certainly before the slot
   const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
   std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
   std::uint32_t* after_edge;  // by slot and lane: how many point pairs of these leaf pairs are not before the edge
-  std::int32_t* nodes;        // the nodes that are not settled with the current node
+  std::int32_t* nodes;        // the nodes that the test against the current node did not settle
   std::int64_t node_count;
   PackedLeaves* packed;
 };
@@ -138,15 +138,16 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   return box;
 }
 
-// The boxes that are not settled with a first box, and the slots of their greatest distances from the first box.
+// The result of testing several boxes against one box: the open boxes, which the test did not settle, and for each of
+// them the slot of its greatest distance from the one box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
-  hn::Mask<Integers> divided;  // those open boxes that a single edge divides: the lower edge of their slot in `slots`
+  hn::Mask<Integers> divided;  // open boxes divided by a single edge, the lower edge of their slot in `slots`
   IntegerVector slots;
 };
 
-// Tests the boxes from `place` on in lanes [from, to). Counts the boxes that are settled with the first box, and
-// returns the other boxes of these lanes.
+// Tests the boxes that begin at `place` against the box `first`. Uses only the lanes [from, to). Counts the settled
+// boxes of these lanes, and returns the open ones.
 template <int D, bool periodic>
 HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
                                   const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
@@ -222,7 +223,8 @@ HWY_INLINE EdgeBounds bounds_of_edge(const TreeView& tree, std::int64_t edge) {
   return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
 }
 
-// Queues the doubtful pairs of two leaves. For now, the caller has counted these pairs as past the edge.
+// Queues the doubtful pairs of two leaves. The caller has already counted these pairs as past the edge; the canonical
+// rule corrects the count later.
 template <int D, bool periodic>
 HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Floats f;
@@ -269,7 +271,7 @@ HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64
   if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
 }
 
-// Counts the pairs of a point with the leaves that are not settled with the point.
+// Counts the pairs of a point with the leaves that the point's tests did not settle.
 template <int D, bool periodic, int joint>
 HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
   count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
@@ -303,7 +305,7 @@ HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int6
   }
 }
 
-// Packs those leaves of some nodes that are not settled with the current leaf.
+// Tests the leaves of some nodes against the current leaf, and packs the leaves that are not settled.
 template <int D, bool periodic>
 HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf, cpu::Range numbers) {
   const Floats f;
@@ -340,8 +342,7 @@ HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::i
   packed.count = count;
 }
 
-// Counts the pairs of a node's leaves with some nodes that are not settled. The nodes are few enough to stay in the
-// cache.
+// Counts the pairs of a node's leaves with the leaves of some nodes. These nodes are few enough to stay in the cache.
 template <int D, bool periodic>
 void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
   const PackedLeaves& packed = *tree.packed;
@@ -403,7 +404,7 @@ namespace {
 constexpr double node_margin = 4;
 
 constexpr std::int64_t counts_to_copy = 1024;
-// Each leaf pair adds at most leaf_points to a 32-bit lane.
+// Up to this number of leaf pairs, 32-bit lanes do not overflow: each pair adds at most leaf_points to a lane.
 constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;
 
 struct TreePoint {
@@ -642,8 +643,8 @@ class TreeCounter {
       if ((leaf_pairs_ += numbers.size() * node_leaves * node_leaves) > most_leaf_pairs) gather_after_edges();
       HWY_DYNAMIC_DISPATCH(count_leaves)(view, tree_, item, numbers);
     }
-    // Counts the pairs that no two boxes cover. These are pairs within a leaf, and pairs with points after the last
-    // full node.
+    // Counts the pairs that no test of two boxes covers. These are pairs within a leaf, and pairs with points after the
+    // last full node.
     for (std::int64_t point = item * node_points; point < (item + 1) * node_points; ++point) {
       counters_.expect(node_points + leaf_points);
       if (tree_.later) {

@@ -56,7 +56,7 @@ struct FilterTiles {
   std::int64_t first_end;
   std::int64_t second_begin;
   std::int64_t second_end;
-  bool later;  // true if only second points after the first point count
+  bool later;  // true if a first point is paired only with later second points
   const std::int64_t* first_weights;
   const std::int64_t* second_weights;
 };

@@ -92,7 +92,7 @@ HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint&
   return hn::IfThenElse(at_half, hn::Set(f, view.edge_square), square);
 }
 
-// Returns the squared distances from the first point to the points that begin at `place`, in cells.
+// Returns the squared distances, in cells, between the first point and the points that begin at `place`.
 template <int D, bool periodic>
 HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                          std::int64_t place) {
@@ -107,8 +107,8 @@ HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoin
   return square;
 }
 
-// Returns the distances plus the margin as fixed-point numbers. The bits above the `fraction_bits` of fraction are the
-// cell.
+// Returns the distances plus the margin as fixed-point numbers. The lowest `fraction_bits` bits are the fraction, and
+// the bits above them give the cell.
 template <int D, bool periodic>
 HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                         std::int64_t place) {
@@ -237,8 +237,8 @@ struct Weights {
   const std::int64_t* second = nullptr;
 };
 
-// Counts the pairs of a first point with `vectors` vectors of second points. In the last vector only `kept` lanes
-// count.
+// Counts the pairs of a first point with `vectors` vectors of second points. In the last vector, only the first `kept`
+// lanes hold pairs that are to be counted.
 template <int D, bool periodic, int joint, class Where>
 HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
                           std::int64_t vectors, std::int64_t kept, const PairNumbers& numbers, const Weights& weights) {
@@ -261,7 +261,8 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       }
       count_joint(view, fixed, numbers, places);
     }
-    // Fills the last vectors up to a whole joint counter. This avoids an unpredictable branch on the number of vectors.
+    // Fills the vectors at the end up to a whole joint counter. This avoids an unpredictable branch on the number of
+    // vectors.
 #pragma GCC unroll 4
     for (int digit = 0; digit < joint; ++digit) {
       const std::int64_t last = vectors - 1;

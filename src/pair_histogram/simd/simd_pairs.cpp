@@ -42,26 +42,49 @@ std::int64_t counter_copies(std::int64_t counters) {
 // Returns an upper limit for the error of a distance up to `cells_reached`. Both are in cells, and there are
 // `per_length` cells per unit of length.
 //
-// With u = 2^-24, and coordinates of at most U cells, these rounding errors occur in each column:
-//   floats    u U for each of two coordinates; 2 u U for their difference
-//   integers  half a step for each of two coordinates; 3 u of the separation (conversion, factor, product)
-//             in a triclinic cell, in units of `spread`, the sum of the vectors' magnitudes in a column: one step
-//             (2^-32) for the half steps of two points; since fractions are at most 1/2, 5 u of the sum for the
-//             conversion, the vector and three additions
-//   local     half a step for each of two coordinates; 3 u U for each, as for integers; 2 u U for their difference
-//             in a cell's brick: one step for each of two truncated coordinates; half a step for the shift of the
-//             image; U is measured from a local origin that is at most U from the group's origin, so for each of two
-//             coordinates 5 u U: conversion and factor of 2 U, the origin's position, and the sum, less the above
-//             errors
-//   wrapped   in open space as for floats; in a box of length L, which is at least 2 U: u L / 2 for each of two
-//             coordinates, u L for their difference, u L for the length itself, u L for the length minus the separation
-//             in a cell's brick with edge L and shifts s along an axis, where the second to last vector may be
-//             subtracted twice: 2 u L for the difference, as in a box; at most u (L + s), u (L + 2 s) and
-//             u (L + 2 s + L) / 2 for the remainder after each vector; u s, 2 u s and 3 u L for the components of
-//             the vectors; the total is 7.5 u L + 4 u s for all shifts s
+// Let u be 2^-24, and let U be an upper limit of the coordinates in cells. Each form of coordinates has the following
+// rounding errors in each column. A step is the unit of integer coordinates.
+//
+// floats, in open space:
+//   u U for each of the two coordinates
+//   2 u U for their difference
+//
+// integers, in a box:
+//   half a step for each of the two coordinates
+//   3 u of the separation for the conversion, the factor and the product
+//
+// integers, in a triclinic cell, in units of `spread` (the sum of the vectors' magnitudes in a column):
+//   one step (2^-32) for the half steps of the two points
+//   5 u of the sum for the conversion, the vector and three additions, where fractions are at most 1/2
+//
+// local, in open space or a box:
+//   half a step for each of the two coordinates
+//   3 u U for each of the two coordinates, as for integers
+//   2 u U for their difference
+//
+// local, in a cell's brick (U is measured from a local origin that is at most U from the group's origin):
+//   one step for each of the two truncated coordinates
+//   half a step for the shift of the image
+//   5 u U for each of the two coordinates: conversion and factor of 2 U, the origin's position, and the sum, less the
+//     errors named above
+//
+// wrapped, in open space: as for floats
+//
+// wrapped, in a box of length L, which is at least 2 U:
+//   u L / 2 for each of the two coordinates
+//   u L for their difference
+//   u L for the length itself
+//   u L for the length minus the separation
+//
+// wrapped, in a cell's brick with edge L and shifts s along an axis (the second to last vector may be subtracted
+// twice):
+//   2 u L for the difference, as in a box
+//   at most u (L + s), u (L + 2 s) and u (L + 2 s + L) / 2 for the remainders after each vector
+//   u s, 2 u s and 3 u L for the components of the vectors
+//   7.5 u L + 4 u s in total, for all shifts s
 //
 // The error of a distance is at most the norm of the columns' errors plus two relative errors. The first is 3 u / 2 for
-// the squares, their sum, and the term that keeps it positive. The second is at most 12 u / 2 for the square root,
+// the squares, their sum, and the term that keeps the sum positive. The second is at most 12 u / 2 for the square root,
 // which one Newton step computes from an approximation with a relative error of 1.5 * 2^-12. `wrapped` coordinates are
 // for a GPU, whose reciprocal root has a relative error of 2^-22.9, that is 2.2 u. The extra one percent far exceeds
 // all roundings in double, including the canonical rule's, which are below 2^-50 of the coordinates.
@@ -104,10 +127,10 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)
       half_[dim] = std::max(problem.box[dim], 2 * half_[dim]);
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
-    // In open space integer coordinates start at exactly -2^29 for the lowest point and end at 2^29. Proof: let f(x) be
-    // x - lowest, times steps per length, rounded to an integer. f is monotonic, and is 0 for the lowest point. For the
-    // highest point it is at most extent * fl(2^30 / extent), which is below 2^30 (1 + 2^-51) and rounds to 2^30. (If
-    // coordinates were relative to the rounded centre, one side could reach 2^30.)
+    // In open space, the integer coordinate is exactly -2^29 for the lowest point and at most 2^29 for the highest.
+    // Proof: let f(x) be (x - lowest) times the steps per length, rounded to an integer. f is monotonic, and f is 0 for
+    // the lowest point. For the highest point, f is at most extent * fl(2^30 / extent), which is below 2^30 (1 + 2^-51)
+    // and rounds to 2^30. If coordinates were relative to the rounded centre instead, one side could reach 2^30.
     if (!problem.periodic) {
       origin[dim] = problem.lowest[dim];
       first_step = -(std::int64_t{1} << (open_span_bits - 1));
@@ -129,7 +152,7 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a few roundings. The error of each is at most relative to the extent of all positions.
+  // A position undergoes a few roundings. The error of each is at most proportional to the extent of all positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
     double most = 0;  // the sum of a fraction's terms; kernels rely on an error below 2^-30
@@ -150,8 +173,8 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
 }
 
 // Returns true if at most one image of each pair can be in the bins. In a brick, the distances of two images of a pair
-// add up to at least the least height. So if one image is not certainly beyond the bins, all other images must be. With
-// `integers` the kernels ensure this.
+// add up to at least the least height. So if one image may be in the bins, all other images must be certainly beyond
+// them. With `integers` the kernels ensure this.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
   const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||
@@ -240,7 +263,7 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
       column[place] =
           plan.coordinates == FilterCoordinates::floats
               ? static_cast<float>(relative * plan.cells_per_length)
-              // Around a box, steps go from -2^31 to 2^31, which are the same place.
+              // in a box, steps go from -2^31 to 2^31, and both ends are the same place
               : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
     }
   };

@@ -41,7 +41,8 @@ struct DoubtfulPair {
 constexpr std::int64_t doubt_limit = 2048;  // length at which the queue is emptied
 constexpr std::int64_t doubt_room = 256;    // number of entries that one step of a kernel may add beyond the limit
 
-/// The number of dimensions that selects a triclinic cell in kernels. (The cell itself has three.)
+/// The value of the kernels' parameter D, the number of dimensions, that selects a triclinic cell. (The cell itself has
+/// three dimensions.)
 constexpr int in_a_cell = 4;
 
 enum class FilterCoordinates : std::uint8_t {
@@ -158,8 +159,8 @@ class FilterWeights {
   Buffer<std::int64_t> weights_;
 };
 
-/// Returns the weights of the first points of pairs. The next function does the same for second points. The results are
-/// equal unless the problem is `cross`.
+/// Returns the weights of the first points of pairs. The next function returns the weights of the second points. Both
+/// results are equal unless the problem is `cross`.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
   return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
@@ -246,8 +247,8 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 /// Returns the bytes that simd_dual_tree needs in addition to bytes_to_filter().
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
-/// Returns the memory of a filtering variant that needs `more` bytes, or the memory of the fallback, count_in_double(),
-/// if that is used.
+/// Returns the memory of a filtering variant that needs `more` bytes. If the fallback count_in_double() needs more
+/// memory, returns that.
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

@@ -255,7 +255,7 @@ TEST(PairHistogramDirections, BinsAndVolumesFollowFromThem) {
   EXPECT_EQ(reach({10, 6, 8}, "xyz", ""), 3);
   EXPECT_EQ(reach({10, 6, 8}, "xz", ""), 4);
   EXPECT_EQ(reach({10, 6, 8}, "xyz", "xz"), 4);
-  EXPECT_EQ(reach({10, 8}, "xyz", "xz"), 4);  // the box has lengths only for the columns that count
+  EXPECT_EQ(reach({10, 8}, "xyz", "xz"), 4);  // the box has lengths only for the measured columns
   EXPECT_EQ(reach({10, 0, 0, 3, 8, 0, 1, 2, 4}, "x", ""), 5);
   EXPECT_EQ(reach({10, 0, 0, 0, 8, 0, 1, 2, 4}, "xy", ""), 4);
   EXPECT_EQ(pair_histogram_volume({10, 6, 8}, "xyz", "xz"), 80);

@@ -28,7 +28,7 @@ class Check {
     expected_ = outcome_of([&] { return pair_reference(points_.view(), options_); });
   }
 
-  pair_histogram_detail::Shape shape() const {  // describes only what decides whether a variant runs
+  pair_histogram_detail::Shape shape() const {  // sets only the members that decide whether a variant runs
     pair_histogram_detail::Shape shape;
     shape.points = points_.view().rows();
     shape.others = options_.others.rows();

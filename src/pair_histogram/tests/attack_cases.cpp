@@ -33,7 +33,7 @@ class Maker {
 
  private:
   static double number(T value) { return static_cast<double>(value); }
-  static T clamped(double value) {  // keeps boxes that are two or three times as long in range
+  static T clamped(double value) {  // limits coordinates, so that a box two or three times their size is in range
     const double limit = sizeof(T) == 4 ? 1e37 : 0x1p498;
     return static_cast<T>(std::clamp(value, -limit, limit));
   }
@@ -131,8 +131,8 @@ class Maker {
     if (!origin) made_.options.box_origin.clear();
   }
 
-  /// Makes a triclinic cell around all points, with the same scale in all columns. The extents of the columns put the
-  /// points in it.
+  /// Makes a triclinic cell with the same scale in all columns. Moves all points into the cell or, if rounding takes a
+  /// point out of it, at least into the box around the cell.
   void make_cell() {
     made_.kind += "; cell";
     const double scale = std::exp2(static_cast<double>(random_.between(-40, 40)));

@@ -110,7 +110,8 @@ struct ReferenceCell {
     return std::sqrt((left[0] * left[0] + left[1] * left[1]) + left[2] * left[2]);
   }
 
-  /// Returns the exact squared distance to the nearest of the images within three vectors of a given image.
+  /// Returns the exact squared distance to the nearest image. Searches the images up to three vectors away from a given
+  /// image.
   mpq_class exact_square(const mpq_class (&apart)[3], const double (&around)[3]) const {
     mpq_class least = -1;
     for (int first = -3; first <= 3; ++first)

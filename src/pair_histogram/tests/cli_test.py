@@ -180,7 +180,8 @@ class PairHistogram(Case):
     def test_selections(self):
         water = self.file("w.xyz", self.WATER)
         job = (water, "--bin-width", 1, "--bins", 6)
-        # O-O: 4. O-H: 1, 1, 1, 1, 5, sqrt(17), 3 and sqrt(17). H-H: sqrt(2) twice, 4, 4, sqrt(26) and sqrt(10).
+        # Distances O-O: 4. Distances O-H: 1 (four times), 3, 5 and sqrt(17) (twice). Distances H-H: sqrt(2) (twice), 4 (twice),
+        # sqrt(26) and sqrt(10).
         whole = self.counts(*job)
         self.assertEqual((whole["pairs"], whole["counts"]), (15, [0, 6, 0, 2, 5, 2]))
         for one, n, pairs, counts in (
@@ -496,7 +497,7 @@ class PairHistogram(Case):
             self.assertEqual(self.counts(file, *job)["counts"], [0, 1, 2, 0], file)
         for box in (cell, "4,8,0,0,0,10,10,0,0", "10,8,10,4,0,0"):
             self.assertEqual(self.counts(points, *job, "--box", box)["counts"], [0, 1, 2, 0])
-        # The bins end at half of the least height. It belongs to vector b and is 800 / |c x a| = 8.
+        # The bins end at half of the least height. The least height belongs to vector b and is 800 / |c x a| = 8.
         self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
         self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
         # These points were moved by lattice vectors.
@@ -541,7 +542,8 @@ class PairHistogram(Case):
         return self.file(name, "\n".join(lines) + "\n")
 
     def test_long_vectors_count_as_short_ones(self):
-        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). The greatest least height of its cells is 9.42."""
+        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). Of all its
+        cells, the one with the greatest least height has 9.42."""
         long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
         points = self.lattice_points("long.csv", long)
         job = ("--bin-width", 1, "--bins", 4, "--fold")

@@ -682,7 +682,7 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   for (double& weight : weights) weight = -weight;
   options.other_weights = {};
   options.others = {};
-  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // this sum has half as many products
+  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // without others there are half as many products
 }
 
 TEST(WeightedSums, TheirWordsAreInTheEstimate) {

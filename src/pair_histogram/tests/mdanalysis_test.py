@@ -1,6 +1,7 @@
 """Compares `gradus pair-histogram` with MDAnalysis, on every trajectory of MDAnalysisTests in a format that both read.
 
-For each file the two agree, or the command refuses the file (with a message), or they disagree ("wrong").
+For each file there are three outcomes: both give the same result, the command refuses the file with a message, or
+the results differ ("wrong").
 tests/cli/run.py runs this. It prints the table if GRADUS_PRINT_TABLE is set."""
 
 import json
@@ -20,7 +21,7 @@ try:
 except ImportError:
     MDAnalysis = None
 
-ATOMS = 1500  # the number of atoms of each frame that are used
+ATOMS = 1500  # number of atoms used per frame
 BINS = 40
 TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
 # Files that the command rejects, with words of the reason. The two must agree on all other files.

@@ -130,7 +130,7 @@ class Faulty final : public Communicator {
     const std::vector<std::uint64_t> own(words.begin(), words.end());
     right_.sum(words);
     if (fault_ == Fault::own_sums) std::ranges::copy(own, words.begin());
-    if (fault_ == Fault::own_twice && words.size() > 1)  // except the word that reports errors
+    if (fault_ == Fault::own_twice && words.size() > 1)  // does not change the word that reports errors
       std::ranges::transform(words, own, words.begin(), std::plus<>());
   }
   void least(std::span<double> numbers) override { right_.least(numbers); }
@@ -298,7 +298,7 @@ TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
     for (int rank = 0; rank < 9; ++rank) {
       room::Histogram own(slots, words);
       for (std::uint64_t& count : own.counts) count = random.bits(index++);
-      // Words of all ones carry the farthest.
+      // A carry moves through every word whose bits are all ones.
       for (std::uint64_t& word : own.weights) word = rank % 3 == 0 ? ~std::uint64_t{0} : random.bits(index++);
       own.rechecked = random.below(index++, 100);
       expected.add(own);

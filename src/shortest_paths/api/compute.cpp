@@ -35,7 +35,8 @@ struct Output {
   MatrixView<std::int32_t> predecessors;
 };
 
-/// Returns the caller's memory, or new memory in the result.
+/// Returns the memory for the results. This is the caller's memory or, where the caller gave none, new memory in
+/// `result`.
 template <class T>
 Output<T> output_of(const Request<T>& request, ShortestPathsResult<T>& result) {
   Output<T> output{request.memory.distances, request.memory.predecessors};

@@ -88,7 +88,8 @@ class EdgeListReader final : public EdgeReader {
   void parse_lines(std::string_view text, EdgeBlock& edges) override {
     const char* const end = text.data() + text.size();
     const bool commas = separator_ != ' ';
-    // If the base is not known yet, 0 counts too, so the largest allowed vertex is one less.
+    // As long as the base is unknown, vertex 0 is allowed. The largest allowed vertex is then one less than with
+    // base 1.
     const std::uint64_t most = static_cast<std::uint64_t>(most_vertices);
     for_each_line(text, edges, [&](const char* at) {
       if (*at == '#' || *at == '%') {
@@ -164,7 +165,8 @@ class EdgeListReader final : public EdgeReader {
     separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : found[3] && bars_separate(text) ? '|' : ' ';
   }
 
-  /// Returns true if blanks occur only next to bars. Otherwise blanks separate, and bars are part of names.
+  /// Returns true if bars separate fields, because all blanks are next to bars. Otherwise blanks separate fields, and
+  /// bars are parts of names.
   static bool bars_separate(std::string_view text) {
     while (!text.empty()) {
       const std::size_t length = std::min(text.find('|'), text.size());
@@ -184,7 +186,7 @@ class EdgeListReader final : public EdgeReader {
       refuse_line("all fields are empty, as spreadsheets write below a table; delete the line");
   }
 
-  /// Returns true if tabs or blanks separate, and commas occur only within numbers: "1 2 3,5".
+  /// Returns true if tabs or blanks separate fields, and commas occur only within numbers, as in "1 2 3,5".
   static bool commas_are_decimals(std::string_view text, bool tabs) {
     std::size_t without = 0;
     while (!text.empty()) {
@@ -281,7 +283,7 @@ class EdgeListReader final : public EdgeReader {
       return role_of(field.text) == Role::from || role_of(field.text) == Role::to;
     };
     const bool names = is_end(from) && is_end(to) && from.text != to.text;
-    if (places.size() == roles) return names;  // if the line is an edge, its weight is refused later
+    if (places.size() == roles) return names;  // if the line is an edge, settle() refuses its weight later
     if (names) tell("is read as column names; if it is an edge, say --header no");
     else tell("is read as an edge; if it names the columns, say --header yes");
     return names;
@@ -294,9 +296,9 @@ class EdgeListReader final : public EdgeReader {
                      {.point = options_.style.decimal == Decimal::comma ? ',' : '.', .group = options_.style.group});
   }
 
-  /// Decides columns, notation and vertices from the first edge.
+  /// Determines from the first edge which columns are used, how weights are written, and whether vertices are names.
   void settle(const std::vector<FirstField>& fields) {
-    // R leaves the heading of the row names out.
+    // R writes no heading for the column of row names.
     if (!names_.empty() && fields.size() == names_.size() + 1) names_.insert(names_.begin(), "");
     if (!names_.empty() && fields.size() != names_.size()) {
       columns_ = names_.size();
@@ -660,7 +662,7 @@ class EdgeListReader final : public EdgeReader {
     return stop;
   }
 
-  char separator_ = 0;  ///< number of the first vertex; 0 while unknown
+  char separator_ = 0;  ///< 0 while unknown; a blank stands for blanks and tabs
   std::vector<std::string> names_;
   std::size_t header_line_ = 0;
   std::size_t columns_ = 0;
@@ -670,7 +672,7 @@ class EdgeListReader final : public EdgeReader {
   std::string direction_;
   NumberFormat format_;  ///< notation of weights outside quotes
   NumberFormat quoted_format_;
-  std::size_t first_line_ = 0;  ///< the first line, later the line of the first edge, which decides the format
+  std::size_t first_line_ = 0;  ///< first line; later, line of the first edge, which decides the format
   std::string numbers_above_;   ///< the first line, if its numbers may be column names; otherwise empty
   bool named_ = false;
   int least_ = 0;  ///< the smallest allowed vertex

@@ -68,7 +68,7 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
       const int digits = std::countr_zero(other) / 8;
       value = 0;
       if (digits == 0) return at;
-      // Moves the digits to the end of the word, behind zeros. Then combines neighbouring digits to pairs, fours and
+      // Moves the digits to the end of the word, behind zeros. Then combines neighbouring digits into pairs, fours and
       // eights.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
@@ -142,9 +142,10 @@ class EdgeBlock {
   std::size_t count = 0;
   std::size_t limit = 0;
   std::size_t lines = 0;  ///< number of complete lines
-  bool real = false;      ///< weights are stored in `reals`
-  bool decimals = false;  ///< some weight has decimals or an exponent
-  /// The first line, counted from 1, with an integer that exceeds int64 or that int64 reserves for "no edge".
+  bool real = false;      ///< true if weights are stored in `reals`
+  bool decimals = false;  ///< true if some weight has decimals or an exponent
+  /// The number, counted from 1, of the first line whose weight is an integer that exceeds int64 or that means "no
+  /// edge" in int64.
   std::size_t beyond = 0;
   std::int64_t least = 0;  ///< minimum of `wholes` and 0
   std::int64_t greatest = 0;

@@ -23,8 +23,8 @@ namespace gradus::files {
 class EdgeReader;
 
 struct GraphReadOptions {
-  /// Number of the first vertex of an edge list, 0 or 1. If empty, the number is 0 if the list contains vertex 0 and 1
-  /// otherwise, and a note reports the choice. Other formats count from 1, and 0 throws UsageError.
+  /// Number of the first vertex of an edge list: 0 or 1. If empty, the list determines the number: 0 if vertex 0
+  /// occurs, otherwise 1. A note then reports the number. Other formats count from 1, and throw UsageError for 0.
   std::optional<int> base;
   /// If true, the vertices of an edge list are names, even if they look like integers. For other formats, throws
   /// UsageError.
@@ -35,7 +35,7 @@ struct GraphReadOptions {
   /// UsageError for other formats.
   ColumnList columns = {};
   NumberStyle style = {};  ///< notation of weights in edge lists; throws UsageError for other formats
-  /// The caller uses each edge in both directions, so a comment "undirected" in the file needs no note.
+  /// True if the caller uses each edge in both directions. A comment "undirected" in the file then needs no note.
   bool undirected = false;
   int threads = 1;            ///< number of threads; does not affect the result
   std::stop_token stop = {};  ///< a stop request throws InterruptedError
@@ -51,12 +51,13 @@ struct GraphFormat {
   /// Noun for messages, if files with these extensions have several formats: "lists of edges".
   std::string_view several = {};
   bool is_list = false;  ///< true if the options for edge lists apply
-  /// Reason why GraphReadOptions::columns does not apply, which messages append to "is a NAME file, "; empty if the
-  /// option applies.
+  /// The reason why GraphReadOptions::columns does not apply, or empty if it does. Messages append the reason to
+  /// "is a NAME file, ".
   std::string_view fixed_columns = {};
   bool (*recognises)(std::string_view beginning);
   std::unique_ptr<EdgeReader> (*reader)(std::string name, std::string_view ending, const GraphReadOptions& options);
-  // For writers: functions that format the first line, and the parts of an edge's line.
+  // For writers: a function that formats the first line; the beginning of an edge's line; the character between its
+  // fields.
   std::string (*head)(std::int64_t vertices, std::int64_t edges) = nullptr;
   std::string_view edge_begins = {};
   char separator = ' ';
@@ -68,11 +69,10 @@ struct Graph {
   std::int64_t vertices = 0;
   VectorOf<std::int32_t> from;  ///< first vertex of each edge, counted from 0
   VectorOf<std::int32_t> to;
-  /// Weight of each edge; empty if the file has no weights. Integers have the narrower of the two types in
-  /// which all of them are less than the greatest value of the type. Numbers with decimals are rounded to the nearest
-  /// double.
+  /// Weight of each edge. Empty if the file has no weights. Integer weights have type int32 if all of them are less
+  /// than its greatest value, otherwise int64. Weights with decimals are rounded to the nearest double.
   std::variant<std::monostate, VectorOf<std::int32_t>, VectorOf<std::int64_t>, VectorOf<double>> weights;
-  bool undirected = false;         ///< each edge stands for both directions, as in a symmetric matrix file
+  bool undirected = false;         ///< true if each edge stands for both directions, as in a symmetric matrix file
   int base = 1;                    ///< number that the file gives to vertex 0, if vertices have no names
   std::vector<std::string> names;  ///< names of the vertices in order of first use, or empty
 };

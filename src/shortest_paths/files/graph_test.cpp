@@ -538,7 +538,7 @@ TEST(EdgeList, FirstLinesOfNumbersThatMayNameColumns) {
   for (const std::string text : {"1 2\n2 3\n", "0\t1\n1\t2\n", "0,1,5\n1,2,6\n", "7,9\n1,2\n"})
     parse_list(text, options);
   EXPECT_TRUE(notes.empty());
-  // pandas writes an index, and column names that are numbers
+  // pandas writes an index column, and here the column names are numbers.
   const std::string index = ",0,1\n0,5,6\n1,6,7\n";
   expect_contains(list_refusal(index), "test:1: column 1 has no name");
   expect_contains(list_refusal(index), "--columns 2,3");
@@ -782,7 +782,7 @@ TEST(GraphFiles, LinesAreCountedAcrossBlocks) {
     const auto lines = std::count(large.dimacs.begin(), large.dimacs.end(), '\n');
     expect_contains(refusal(large.dimacs + "a 1 1 1\n", {}, options),
                     "test:" + std::to_string(lines + 1) + ": more edges");
-    // All weights get one type, wherever the number is that requires it.
+    // A single weight determines the type of all weights, even if it is in the last line.
     std::string text = large.dimacs;
     text.replace(text.rfind(' ') + 1, std::string::npos, "1.5e3");
     EXPECT_EQ(parse(text, {}, options).weights.index(), 3U);

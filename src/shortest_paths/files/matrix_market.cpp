@@ -102,8 +102,8 @@ class MatrixMarketReader final : public EdgeReader {
     read_columns();
   }
 
-  /// Applies --columns. For a pattern, the option decides if a third column holds weights, whatever the first line
-  /// says.
+  /// Applies --columns. For a pattern, the option decides whether a third column holds weights, even though the first
+  /// line says that there are none.
   void read_columns() {
     if (options_.columns.empty()) return;
     const std::vector<std::size_t> columns = options_.columns.find({}, 3, name_);

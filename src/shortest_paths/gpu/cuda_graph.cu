@@ -99,8 +99,8 @@ __global__ void __launch_bounds__(row_threads) look_at_rows(DeviceGraph<T> graph
 // ---------------------------------------------------------------------------------------------------------------------
 // Negative cycles
 
-/// The type of route lengths. All lengths are at most 0 here. Their magnitudes are stored, whose bits are ordered like
-/// integers, so CUDA's atomic operations can compute the maximum.
+/// The type of route lengths. All lengths are at most 0 here, so their magnitudes are stored. The bits of magnitudes
+/// are ordered like integers, so CUDA's atomic operations can compute the maximum.
 template <class T>
 using Length = std::conditional_t<std::numeric_limits<T>::has_infinity, double, std::int64_t>;
 
@@ -124,8 +124,9 @@ struct DeviceRound {
 constexpr int rows_of_a_round = 64;
 
 // Relaxes all edges to each vertex. A thread may read a length that another thread improves concurrently, because each
-// value is the length of some route. A route that is shorter than any route without cycles is not extended, so nothing
-// wraps. Launch shape: in x, one thread per vertex, which reads its column; in y, `rows_of_a_round` rows each.
+// value is the length of some route. A route that is already shorter than any route without cycles is not extended, so
+// nothing wraps. Launch shape: in x, one thread per vertex, which reads the vertex's column; in y, `rows_of_a_round`
+// rows each.
 template <class T>
 __global__ void __launch_bounds__(row_threads)
     lengthen_routes(DeviceGraph<T> graph, DeviceRound round, Length<T> greatest) {
@@ -309,7 +310,7 @@ bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, 
   const dim3 blocks(cuda::blocks_for(n, row_threads), cuda::blocks_for(n, rows_of_a_round));
   for (std::int64_t done = 0; done < most_rounds; done += rounds_between_looks) {
     for (int number = 0; number < rounds_between_looks; ++number) {
-      // Clears the flag, because only the last round shows if lengths still improve.
+      // Clears the flag, so that only the last of these rounds shows whether lengths still improve.
       if (number == rounds_between_looks - 1)
         cuda::check(cudaMemsetAsync(round.changed, 0, sizeof(Word), job.stream()), "cudaMemsetAsync");
       lengthen_routes<<<blocks, row_threads, 0, job.stream()>>>(DeviceGraph<T>(graph), round,
@@ -362,7 +363,7 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   finish_matrix<<<ByColumns(n).blocks, row_threads, 0, job.stream()>>>(solved.data(), n, greatest, distances.data(),
                                                                        distances.row_stride(), first_too_great);
   cuda::check_launch("finish_matrix");
-  // Without such a distance, all bits are set, which is -1.
+  // If no distance exceeds T, all bits are set, which is -1.
   return static_cast<std::int64_t>(fetch(first_too_great, job));
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::int64_t dpx_widest_pivot = 128;
 
 constexpr std::int64_t dpx_side(std::int64_t n) { return (n + dpx_granule - 1) / dpx_granule * dpx_granule; }
 
-/// Shared memory per block that every GPU has at least.
+/// Returns the least shared memory per block that cuda_dpx needs. Every GPU has 48 KiB.
 constexpr std::uint64_t dpx_shared_bytes(int element_bytes) {
   return element_bytes == 8 ? std::uint64_t{96} << 10 : std::uint64_t{48} << 10;
 }
@@ -45,15 +45,17 @@ inline constexpr std::int64_t predecessor_granule = 256;
 /// Number of rows whose edges one thread lists.
 inline constexpr std::int64_t list_rows = 256;
 
-/// Returns the bytes of two panels of words, and of one panel with the compact form of each element.
+/// Returns the bytes of the three panels of the search: two panels of words, and one with the compact form of each
+/// element.
 inline std::uint64_t predecessor_panel_bytes(std::int64_t n, std::size_t word_bytes, std::size_t kept_bytes) {
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
   const std::int64_t depth = std::min(predecessor_depth, side);
   return 2 * cuda::part_bytes(depth * side, word_bytes) + cuda::part_bytes(depth * side, kept_bytes);
 }
 
-/// Returns an upper bound of the memory that the search needs in addition to weights and distances: the matrix of
-/// predecessors, and either panels, or a slab and lists of a sixteenth of all edges with their prefix sums.
+/// Returns an upper bound of the memory that the search needs in addition to weights and distances. This is the matrix
+/// of predecessors and, whichever is more, the panels or the memory for sparse graphs. For sparse graphs, the search
+/// needs a slab, lists of at most a sixteenth of all edges, and the prefix sums of these lists.
 inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
   const auto element = static_cast<std::size_t>(element_bytes);
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
@@ -68,8 +70,8 @@ inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machin
   return in_own_type(shape, machine);
 }
 
-/// Returns the memory of a GPU rung. On the host, it consists of the staging buffers. On the GPU, in addition to
-/// weights that the caller keeps there, it consists of the matrix and the memory of the search for predecessors. The
+/// Returns the memory of a GPU rung. On the host, it consists of the staging buffers. On the GPU, it consists of the
+/// matrix and the memory of the search for predecessors. Weights that the caller keeps on the GPU are not included. The
 /// matrix replaces weights from the host once they are no longer needed.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};

@@ -311,11 +311,12 @@ struct EdgeTo {
   std::int32_t from;
 };
 
-/// The edges to each vertex in ascending order of tails. Each thread that writes edges lists the edges of `list_rows`
-/// rows.
+/// The edges to each vertex in ascending order of tails. A thread writes the edges to one vertex from a group of
+/// `list_rows` rows.
 template <class Scalar>
 struct Lists {
-  /// Start of the edges of each vertex and each group of rows. The last element is the number of all edges.
+  /// begin[to * groups + group] is the index in `edges` of the first edge to vertex `to` from that group of rows. The
+  /// last element is the number of all edges.
   std::int64_t* begin;
   EdgeTo<Scalar>* edges;
   std::int64_t groups;
@@ -398,7 +399,8 @@ __global__ void __launch_bounds__(256)
     bool done = true;
 #pragma unroll
     for (int source = 0; source < sources_of_a_lane; ++source) {
-      // There is no predecessor without a route, beyond vertex n, and on the diagonal.
+      // There is no predecessor if there is no route, if the source is past the last vertex, or if it is the end vertex
+      // itself.
       const bool none = wanted.at[source] > greatest || slab.first + own + source == to;
       found[source] = none ? -1 : -2;
       done &= none;

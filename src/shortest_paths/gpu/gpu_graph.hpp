@@ -33,7 +33,7 @@ void copy_matrix(MatrixView<const T> from, MatrixView<T> to, cuda::Job& job);
 template <class T>
 GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job);
 
-/// Returns true if the graph may have a negative cycle. Returns false if it has no negative cycle that exceeds the
+/// Returns true if the graph may have a negative cycle. If the result is false, no cycle is negative by more than the
 /// rounding errors.
 template <class T>
 bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job);

@@ -15,8 +15,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// The lengths of the routes to and from the hub, and the greatest of all, in words that CUDA's atomic operations
-/// support.
+/// The lengths of the routes to and from the hub, and the greatest of all these lengths. They are stored in words that
+/// CUDA's atomic operations support.
 struct HubWays {
   using Word = cuda::Job::Word;
   Word* to;

@@ -3,8 +3,8 @@
 //
 // A round has `depth` intermediate vertices. The operands of the rest are stored apart from the matrix, in panels: the
 // round's rows, and the round's columns transposed, so that both are read along rows. There are panels for two rounds.
-// While the rest of one round is relaxed, the diagonal, row and column of the next round are relaxed through the
-// current round (`catch_up`) and closed.
+// While the rest of the current round is relaxed, the diagonal, row and column of the next round are prepared. They are
+// first relaxed through the current round (`catch_up`), then closed.
 #pragma once
 
 #include <type_traits>
@@ -50,14 +50,14 @@ struct Shapes {
   static_assert(Row::threads == panel_threads && Row::rows == depth && Row::columns == panel_words);
   static_assert(Column::threads == panel_threads && Column::rows == panel_side && Column::columns == depth_words);
 
-  // Shared memory for the diagonal: the operands of its catch-up, then its elements. Each row is longer by 4 elements,
-  // which avoids bank conflicts in a column.
+  // The words of shared memory for the diagonal: first the operands of its catch-up, later its elements. Each row is 4
+  // elements longer than needed, which avoids bank conflicts when a column is read.
   static constexpr int scalar_stride = depth + 4;
   static constexpr std::size_t catch_up_bytes = sizeof(Word) * depth * (depth + depth_words);
   static constexpr std::size_t close_bytes = sizeof(Scalar) * depth * scalar_stride;
   static constexpr std::size_t diagonal_bytes = catch_up_bytes > close_bytes ? catch_up_bytes : close_bytes;
-  // Shared memory for row and column: the operands of a tile's catch-up, and the diagonal. The tile later replaces one
-  // operand.
+  // The words of shared memory for a tile of the row or column: the operands of its catch-up, and the diagonal. The
+  // tile itself later replaces one of the operands.
   static constexpr std::size_t row_words = std::size_t{depth} * (depth + panel_words + depth);
   static constexpr std::size_t column_words = std::size_t{depth} * (panel_side + depth_words + depth_words);
   static constexpr std::size_t panel_bytes = sizeof(Word) * (row_words > column_words ? row_words : column_words);
@@ -405,8 +405,8 @@ struct GridBarrier {
 };
 
 /// Waits until all blocks arrive. Everything that any thread wrote before the barrier is visible to every thread after
-/// it. One thread represents its block: the block's barriers order the other threads around it, its arrival is a
-/// release, and its poll is an acquire.
+/// it. In each block, one thread takes part for the whole block. Its arrival is a release operation, and its poll is an
+/// acquire operation. The block's barriers order the other threads before the arrival and after the poll.
 __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
   target += gridDim.x;
   __syncthreads();
@@ -452,7 +452,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
       close_diagonal<Carrier, depth>(work, next, true, shared);
       __syncthreads();  // the shared memory is free
     }
-    // The blocks other than block 0 share the rest; a single block does everything.
+    // The blocks other than block 0 share the rest. If there is only one block, it does everything.
     const int helpers = blocks > 1 ? blocks - 1 : 1;
     const int helper = blocks > 1 ? block - 1 : 0;
     for (int number = helper; helper >= 0 && number < (tiles - 1) * (tiles - 1); number += helpers) {

@@ -222,8 +222,8 @@ struct ProductShape {
 };
 
 /// Computes cells = min(cells, A + B) through portions * Shape::portion vertices. A (transposed) and B are in global
-/// memory; strides are in words. Portions are copied to `shared` several portions ahead. load() fills the cells after
-/// the first copies have been issued. after(portion) is called after each portion.
+/// memory; strides are in words. Copies to `shared` are issued several portions in advance. load() fills the cells
+/// after the first copies have been issued. after(portion) is called after each portion.
 template <class Carrier, class Shape, class Word, class Load, class After>
 __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::own_rows][Shape::Tile::own_columns],
                                                      const Word* a, std::size_t a_stride, const Word* b,
@@ -232,11 +232,12 @@ __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::
   using Tile = typename Shape::Tile;
   constexpr int portion = Shape::portion;
   constexpr int stages = Shape::stages;
-  // Each thread copies the same words of rows at a fixed interval, so it only advances two pointers.
+  // Each thread copies 16 bytes of every a_rows-th or b_rows-th row, always at the same place in the row. It therefore
+  // only advances two pointers.
   constexpr int vector = 16 / int(sizeof(Word));
-  constexpr int a_threads = Tile::rows / vector;  // per row
+  constexpr int a_threads = Tile::rows / vector;  // threads that copy one row of A
   constexpr int b_threads = Tile::columns / vector;
-  constexpr int a_rows = Tile::threads / a_threads;  // rows that all threads copy at once
+  constexpr int a_rows = Tile::threads / a_threads;  // rows of A that all threads copy at once
   constexpr int b_rows = Tile::threads / b_threads;
   static_assert(Tile::threads % a_threads == 0 && Tile::threads % b_threads == 0);
   static_assert(portion % a_rows == 0 && portion % b_rows == 0);

@@ -13,7 +13,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-// Shapes of the rest, named by the words per thread. All were chosen by measurement on an H200.
+// Shapes of the rest. Their names contain the rows and columns of words per thread. All were chosen by measurement on
+// an H200.
 template <class Word>
 using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
@@ -63,7 +64,8 @@ class RoundsInTwoStreams {
       is_in_.hold(ahead_);
     }
     for (int round = first; round < first + number; ++round) {
-      // Waits for the rest of the round before the previous one, which updates these elements and reads these panels.
+      // Waits until the rest of round `round` - 2 is finished. That step updates the elements and reads the panels that
+      // this round is about to overwrite.
       if (round >= 2) rest_done_[round % 2].hold(ahead_);
       diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead_>>>(work, round);
       panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead_>>>(work, round);

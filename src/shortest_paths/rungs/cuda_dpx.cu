@@ -3,9 +3,10 @@
 //
 // What changes from `cuda_register_tiled`:
 // * An addition and a minimum are one instruction (DPX, Hopper). If distances fit 16 bits, it processes two distances
-//   at once. For some of the elements, the multiplier adds, which would otherwise be idle (gpu/carriers.cuh).
-// * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors, an eighth to a tenth of a load per
-//   relaxation. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
+//   at once. For some of the elements, the multiplication unit performs the additions, because it would otherwise be
+//   idle (gpu/carriers.cuh).
+// * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors. A relaxation takes an eighth to a tenth
+//   of a load. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
 // * A round has 128 intermediate vertices (64 for 64-bit elements), which halves the passes over the matrix. Once the
 //   diagonal is closed, its row and column are min-plus products, too.
 // * The diagonal, row and column of the next round depend on a small part of the rest of the current round. This part
@@ -117,8 +118,8 @@ void relax_in_one(CudaDistances<T>& distances) {
 // ---------------------------------------------------------------------------------------------------------------------
 // The choice of arithmetic
 
-/// Relaxes 32-bit elements or pairs of 16 bits. `InOne` is the carrier for a single launch. Older GPUs with less shared
-/// memory use it at any size. `tile` is Problem::tile, the number of vertices of a round.
+/// Relaxes 32-bit elements or pairs of 16 bits. `tile` is Problem::tile, the number of vertices of a round. `InOne` is
+/// the carrier for running all rounds in one launch. Older GPUs with less shared memory run all sizes in one launch.
 template <class Carrier, class InOne, class Rest, class T>
 void relax_narrow(CudaDistances<T>& distances, std::int64_t tile) {
   using Word = typename Carrier::Word;
@@ -139,8 +140,8 @@ void relax_wide(CudaDistances<T>& distances) {
                 Rest8x4<T>::template bytes<T> <= dpx_shared_bytes(sizeof(T)));
 }
 
-/// Returns true if all distances fit pairs of 16 bits. The greatest possible distance decides. If scanning the matrix
-/// pays, the bound through a hub decides, too.
+/// Returns true if all distances are known to fit pairs of 16 bits. This follows from the upper bound of the distances
+/// or, if the graph is large enough that scanning the matrix pays, from the bound through a hub.
 template <class T>
 bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vector<Phase>& phases) {
   constexpr std::int64_t worth_a_look = 1024;

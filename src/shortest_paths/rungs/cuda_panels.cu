@@ -2,23 +2,24 @@
 // memory allows.
 //
 // What changes from `cuda_dpx`:
-// * The matrix passes through the GPU once per round, slab by slab. A round has thousands of intermediate vertices, the
-//   pivot, instead of 128, so relaxing a slab takes longer than its transfer in both directions.
+// * The matrix passes through the GPU once per round, slab by slab. A round has thousands of intermediate vertices
+//   (called the pivot) instead of 128, so relaxing a slab takes longer than transferring it in both directions.
 // * The closed rows of the pivot and the rows of the next pivot stay on the GPU. A round relaxes the rows of the next
 //   pivot first, so no round begins by waiting for its rows.
 // * With the rows closed, a slab is relaxed by one min-plus product: its columns of the pivot times the pivot's rows.
 //   These columns need not be closed first, because the closed rows already include all routes within the pivot.
 //
 // One round:
-//   1. closes the pivot with the rounds of cuda_dpx (gpu/two_streams.cuh), then its rows: min(R, D + R). It processes
-//      some columns at a time from a copy of their previous values, so that results do not depend on the order of
-//      blocks;
-//   2. relaxes the slabs of the next pivot, which stay on the GPU, then the others, which return to the host;
-//   3. returns the rows of this pivot while the next pivot is closed.
+//   1. The round closes the pivot D with the rounds of cuda_dpx (gpu/two_streams.cuh), and then the pivot's rows R:
+//      min(R, D + R). It processes some columns at a time, from a copy of their previous values, so that results do not
+//      depend on the order of blocks.
+//   2. It relaxes the slabs of the next pivot, which stay on the GPU, and then all other slabs, which return to the
+//      host.
+//   3. It returns the rows of this pivot while the next pivot is closed.
 // While a slab is relaxed, CPU threads upload the next slab and download the previous one (cuda/transfer.hpp) in
 // another stream.
 //
-// Barriers: one wait per slab for the slabs' stream; none else between transfers and kernels.
+// Barriers: the CPU waits once per slab for the slab's kernels. Transfers and kernels have no other waits.
 // Work: N^3 relaxations, with N rounded up to a multiple of 256. GPU memory: gpu/panel_plan.hpp; host memory: only the
 // matrix. Bytes over the bus: 2 N^2 elements per round.
 // Limits: weights in host memory; 64 KiB of shared memory per block, 96 KiB for 64-bit elements. A requested tile sets
@@ -141,7 +142,7 @@ class Panels {
       const Range pivot = pivot_rows(round);
       const Range next = pivot_rows(round + 1);
       close_rows(round);
-      take_away();  // true if this round uploads its rows again
+      take_away();  // completes the last download, because this round may upload the same rows again
       for_slabs(next, [&](Range slab) {
         step(round, slab, panel_rows(round + 1, slab), {.is_uploaded = true, .is_relaxed = true});
       });
@@ -169,7 +170,7 @@ class Panels {
     for (std::int64_t first = rows.first; first < rows.end(); first += plan_.slab)
       visit(Range{first, std::min(plan_.slab, rows.end() - first)});
   }
-  /// Returns the address on the GPU of rows of a round's pivot.
+  /// Returns the GPU address of `rows`, which are rows of the pivot in round `round`.
   Word* panel_rows(std::int64_t round, Range rows) const {
     return panels_[round % 2] + static_cast<std::size_t>(rows.first - round * plan_.pivot) * words_;
   }
@@ -296,12 +297,12 @@ class Panels {
   std::size_t words_;   ///< words per row
   Word* panels_[2];     ///< rows of the pivots of even and odd rounds
   Word* pivot_;         ///< the closed pivot
-  Work<Word> closing_;  ///< the panels of its closing
+  Work<Word> closing_;  ///< panels for closing the pivot
   Word* before_;        ///< previous values of some columns of the pivot's rows, for closing these rows
-  Word* columns_;       ///< a slab's columns of the pivot, transposed
+  Word* columns_;       ///< the pivot's columns of a slab, transposed
   Word* slab_;
   T* travelling_[2];     ///< elements of this step's and the previous step's slab, in the host's form
-  cuda::Event done_[2];  ///< completion of the GPU's part of these two steps
+  cuda::Event done_[2];  ///< signals that the GPU has finished these two steps
   struct Step {
     Range slab;
     int turn;
@@ -372,7 +373,7 @@ core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machin
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
 }
 
-// Returns the minimum. With more memory, there are fewer rounds.
+// Returns the minimum memory. With more memory, a job has fewer rounds.
 core::Memory panels_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
 }

@@ -8,8 +8,8 @@
 // * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
 //   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
 //   (Johnson). In floating-point the differences would be rounded, and sums along a route would violate the header's
-//   bound. There, such a search only determines the order in which search_tree.hpp visits the vertices. search_tree.hpp
-//   adds the original weights and usually visits each vertex once.
+//   bound. A floating-point search with the new lengths therefore only determines an order of the vertices.
+//   search_tree.hpp then visits the vertices in this order, usually once each, and adds the original weights.
 // * Integers are added in 32 bits if the lengths allow it. The search settles vertices in ascending order and gives up
 //   at the first length beyond which a sum might wrap. The search is then repeated in 64 bits, and if necessary in 128
 //   bits.
@@ -19,8 +19,8 @@
 //   cycle of zero-length edges under h. If there is one, a breadth-first search along the edges of shortest routes
 //   minimizes the number of edges.
 // * The search for a single route ends with the last vertex that is as near as its target. A bidirectional search would
-//   settle fewer vertices but needs the reversed edges; on a road grid, reversing them takes as long as the search
-//   saves.
+//   settle fewer vertices, but it needs the reversed edges. On a road grid, reversing the edges takes as long as the
+//   bidirectional search saves.
 // * The edges of a vertex are prefetched when the vertex is queued, long before they are read.
 //
 // Work per source: an addition and a comparison per edge and a bucket operation per vertex; at most O((edges + N) log
@@ -254,8 +254,8 @@ class Search {
   bool keep_order_ = false;
 };
 
-/// Returns true if edges of length 0 form a cycle. Repeatedly removes vertices without incoming edges of length 0. If
-/// vertices remain, there is a cycle, and vice versa.
+/// Returns true if edges of length 0 form a cycle. Repeatedly removes vertices without incoming edges of length 0. A
+/// cycle exists exactly if some vertices remain.
 template <class Key, class W>
 bool has_zero_cycle(const Network<Key, W>& network) {
   std::vector<std::int64_t> entering(size(network.n));
@@ -326,7 +326,8 @@ class Rows {
     return too_long;
   }
 
-  /// Writes a row of distances. Calls length_to(v), which returns a type that holds all lengths, only if reached(v).
+  /// Writes a row of distances. Calls length_to(v) only if reached(v). The return type of length_to() must hold all
+  /// lengths.
   template <class LengthTo, class Reached>
   void write(std::int64_t row, const LengthTo& length_to, const Reached& reached) {
     T* const to = job_.distances.row(row);

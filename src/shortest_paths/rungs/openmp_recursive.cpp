@@ -52,7 +52,7 @@ struct Recursion {
 #pragma omp task default(shared)
     relax(bottom, second, left);
     relax(top, second, right);
-#pragma omp taskwait  // for the same reason as above
+#pragma omp taskwait  // both tasks read the result of the fifth call, and the next call reads the results of both
     relax(top, second, left);
   }
 };

@@ -44,8 +44,8 @@ struct Routines {
     by_way_of(second, first);
   }
 
-  /// Relaxes all four quadrants through one half: the diagonal quadrant of this half, its row and column, and the
-  /// remaining quadrant.
+  /// Relaxes all four quadrants through one half of the vertices: the half's diagonal quadrant, then the quadrants in
+  /// its row and its column, then the remaining quadrant.
   void by_way_of(Range half, Range others) const {
     diagonal(half);
 #pragma omp taskgroup  // the rest reads the row and the column
@@ -63,7 +63,7 @@ struct Routines {
     if (is_done(set, columns)) return;
     if (columns.size() > tile) {
       const Halves of_columns = halves(columns, tile);
-#pragma omp taskgroup  // the ranges are on this function's stack, and the caller reads the row
+#pragma omp taskgroup  // tasks use ranges on this function's stack, and the caller reads the row
       {
 #pragma omp task default(shared)
         row(set, of_columns.first);
@@ -86,7 +86,7 @@ struct Routines {
     if (is_done(rows, set)) return;
     if (rows.size() > tile) {
       const Halves of_rows = halves(rows, tile);
-#pragma omp taskgroup  // for the same reason as in row()
+#pragma omp taskgroup  // tasks use ranges on this function's stack, and the caller reads the column
       {
 #pragma omp task default(shared)
         column(of_rows.first, set);
@@ -97,10 +97,10 @@ struct Routines {
     if (set.size() <= tile) return relax_block(distances, rows, set, set, stop);
     const Halves of_set = halves(set, tile);
     column(rows, of_set.first);
-#pragma omp taskgroup  // for the same reason as in row()
+#pragma omp taskgroup  // the second half needs the result of the first
     rest(rows, of_set.first, of_set.second);
     column(rows, of_set.second);
-#pragma omp taskgroup  // for the same reason as in row()
+#pragma omp taskgroup  // the caller needs the result
     rest(rows, of_set.second, of_set.first);
   }
 

@@ -3,12 +3,12 @@
 //
 // What changes from the previous rung: a whole tile of vertices is allowed as intermediate vertices at once. The
 // diagonal tile comes first, because it depends only on itself. The tiles of its row and column follow; they depend on
-// the diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. A tile is
-// fetched once for as many relaxations per element as its side, so most operands come from caches instead of memory.
-// Threads wait N / tile times instead of N. The loops over the row and over the column are independent, so there is no
-// barrier between them (nowait). Each tile belongs to the same thread in every step (static), so it stays in that
-// core's cache. With dynamic scheduling its lines would come from another core each time, which takes longer than
-// relaxing it.
+// the diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. Once a
+// tile is in the cache, each of its elements is relaxed as many times as the tile has rows. Most operands therefore
+// come from caches instead of memory. Threads wait for each other N / tile times instead of N times. The loops over the
+// row and over the column are independent, so there is no barrier between them (nowait). Each tile belongs to the same
+// thread in every step (static), so it stays in the cache of that thread's core. With dynamic scheduling, the lines of
+// a tile would come from another core each time, which takes longer than relaxing the tile.
 //
 // Work: N^3 relaxations; 3 N^3 / tile elements pass through the nearest cache. Each of the N / tile steps starts the
 // thread team once and has two barriers. Memory: none.

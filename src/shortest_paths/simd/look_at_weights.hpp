@@ -1,4 +1,4 @@
-// The inner loop of the scan of a weight matrix, in vector registers.
+// The vectorised inner loop that scans a matrix of weights.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Keeps lengths and results of four rows by two vectors in registers, or by one vector if there are only 16 registers.
+/// Keeps the lengths and results of four rows by two vectors in registers. If there are only 16 registers, keeps four
+/// rows by one vector.
 template <class C>
 HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths, std::int64_t first_via,
                      std::int64_t vias, C* best) {

@@ -1,4 +1,4 @@
-// The inner loops of the search for predecessors, in vector registers.
+// The vectorised inner loops that search for predecessors.
 #pragma once
 
 #include <cstdint>

@@ -256,7 +256,7 @@ class Check {
   const Reference& right() const { return right_; }
 
  private:
-  /// Returns true if some sum is so near the limit of the type that rounding decides if it overflows.
+  /// Returns true if some sum may be so near the limit of the type that rounding decides whether it overflows.
   bool near_the_greatest() const { return 2 * right_.heaviest > exact(std::numeric_limits<T>::max()); }
 
   /// Calls call(graph) with the graph in its form.
@@ -351,8 +351,8 @@ class Check {
     return "";
   }
 
-  /// Returns true if error <= (n - 1) u / (1 - (n - 1) u) * sum, in units of the smallest number, whose halves count as
-  /// one.
+  /// Returns true if error <= (n - 1) u / (1 - (n - 1) u) * sum, where u is the unit roundoff of T. `error` and `sum`
+  /// are in units of the smallest number.
   bool within_bound(const mpz_class& error, const mpz_class& sum) const {
     const auto steps = static_cast<long>(graph_.n > 0 ? graph_.n - 1 : 0);
     const mpz_class inverse = mpz_class(1) << std::numeric_limits<T>::digits;

@@ -196,7 +196,8 @@ void check_predecessors(std::int64_t n) {
     return from % 2 == to % 2 ? weight : no_route<T>();
   };
   check(changed<T>(graph<T>(n, 0.6, 50, 700), apart), "two parts");
-  // The greatest weights with which the type stays the same, and a weight just beyond the 16-bit limit.
+  // The first weight is the greatest one with which the type stays the same. The second weight is the greatest one that
+  // 16 bits allow. The third weight is just beyond.
   for (const T heaviest :
        {static_cast<T>(unreachable<T>() / 3 / n - 1), static_cast<T>(0x7ffe), static_cast<T>(0x7fff)})
     for (const double density : {0.03, 0.9})
@@ -236,7 +237,7 @@ TEST_F(shortest_paths_gpu, int64_has_the_processors_predecessors) {
   }
 }
 
-// More vertices than a panel or a slab holds.
+// The graph has more vertices than a panel or a slab holds.
 TEST_F(shortest_paths_gpu, predecessors_by_way_of_several_panels) {
   constexpr std::int64_t n = predecessor_depth + 133;
   for (const double density : {0.001, 0.05, 1.0}) {
@@ -432,7 +433,7 @@ TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
     Matrix<std::int64_t> around = graph<std::int64_t>(n, 0, 1, 0);
     for (std::int64_t v = 0; v < n; ++v) around(v, (v + 1) % n) = v == 0 ? -n : 1;
     expect_the_processors_error<VertexError>(around, "of length -1;");
-    // A path that needs as many rounds but has no cycle.
+    // A path that needs as many rounds as the cycle above, but is not closed.
     around(n - 1, 0) = no_route<std::int64_t>();
     expect_the_processors_predecessors(around, "a path down");
 

@@ -84,7 +84,8 @@ Given<T> random_given(Draw& draw) {
   return given;
 }
 
-/// A type in which all sums are exact in this test. Floating-point weights are integers or the heavy weights.
+/// A type in which all sums are exact in this test. Floating-point weights are either integers or the heavy weights,
+/// for which the test allows a tolerance.
 template <class T>
 using Exact = std::conditional_t<std::is_floating_point_v<T>, long double, Int128>;
 

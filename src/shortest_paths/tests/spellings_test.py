@@ -50,7 +50,7 @@ def floyd_warshall(vertices, edges):
 
 
 class Graph:
-    """A random graph and its spelling."""
+    """A random graph, and the form in which its file is written."""
 
     def __init__(self, seed):
         self.random = choose = random.Random(seed)
