@@ -1,4 +1,4 @@
-/// tas_lock: a single flag. Each thread sets the flag until it is the thread that changed it.
+/// tas_lock: a single flag. A thread sets the flag again and again, until the flag was clear before.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace gradus {
 /// Test-and-set. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
 /// Each attempt of a waiting thread is a write. It takes the cache line away from the holder, which needs it to unlock,
-/// and from all other waiters. This is the simplest lock and a good one for two threads with rare collisions; ttas_lock
+/// and from all other waiters. tas_lock is the simplest lock. It is good for two threads that rarely collide; ttas_lock
 /// is better in all other cases. Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming" (2008),
 /// chapter 7.
 template <class Policy = lock_policy>
