@@ -177,7 +177,7 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Keys keys = shuffled_keys(problem.range, problem.seed);
   std::vector<std::unique_ptr<Worker<Set>>> workers(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::int64_t> bytes{-bytes_taken};  // below, the bytes after the construction are added
+  std::atomic<std::int64_t> bytes{-bytes_taken};  // the bytes after the construction are added below
   core::FirstFailure failure;
   auto set = std::make_unique<Set>();
   bytes.fetch_add(bytes_taken, std::memory_order_relaxed);

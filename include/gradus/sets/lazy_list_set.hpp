@@ -106,8 +106,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
-      if (!walks_past_removed &&
-          sets_detail::is_marked(next)) {  // the current node was removed, so the node behind it may be freed
+      if (!walks_past_removed && sets_detail::is_marked(next)) {  // a node behind a removed node may be freed
         before = &head_;
         continue;
       }
@@ -157,8 +156,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
         const std::lock_guard hold_before(at.before->lock);
         const std::lock_guard hold_here(at.here->lock);  // now no thread can insert a node behind `here`
         if (!are_neighbours(at)) continue;
-        const word next =
-            at.here->next.load(std::memory_order_relaxed);  // relaxed: the node's lock orders the accesses
+        const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by the lock of `here`
         // From here on the set does not contain the key.
         at.here->next.store(next | sets_detail::mark, seq_cst);
         at.before->next.store(next, Reclamation::unlink_order);

@@ -174,7 +174,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     guard hold(domain_);
     node* gone = between_neighbours(hold, key, [&](const window& at) -> node* {
       if (!is_at(at, key)) return nullptr;
-      const word next = at.here->next.load(std::memory_order_relaxed);  // relaxed: the node's lock orders the accesses
+      const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by the lock of `here`
       // Marks the node before unlinking it, so that every unmarked node that a traversal finds is in the list. seq_cst:
       // see hazard_pointers.
       if constexpr (!Reclamation::walks_past_removed)
