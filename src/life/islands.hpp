@@ -4,8 +4,8 @@
 // A cell's state after K generations depends on the cells within distance K. Live cells more than 2 K apart therefore
 // cannot interact in K generations. The plane is cut into squares of 2 K cells. Cells of squares that do not touch are
 // more than 2 K apart, so each group of touching squares with live cells is an island. After K generations, the islands
-// are determined again. If an island equals its state K generations earlier and has not merged with another island, it
-// will repeat.
+// are determined again. If an island has not merged with another island and equals its state K generations earlier, it
+// is at rest: it will repeat.
 //
 // Source: the light cone of cellular automata; skipping patterns at rest follows Golly's QuickLife.
 #pragma once
