@@ -86,7 +86,7 @@ inline std::int64_t generations_of_a_team(const Problem& problem) {
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);
 }
 
-/// Returns the memory of two grids with a border, whose cells have this type.
+/// Returns the memory of two grids of this cell type, with their borders.
 template <class Cell>
 core::Memory two_grids(const Shape& shape, int) {
   const auto area = core::checked_multiply(static_cast<std::uint64_t>(shape.height) + 2,

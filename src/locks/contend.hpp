@@ -33,8 +33,9 @@ concept TimedLockable = Lockable<Lock> && requires(Lock lock, std::chrono::nanos
   { lock.try_lock_for(patience) } -> std::convertible_to<bool>;
 };
 
-/// The data that the lock guards. The variables are relaxed atomics, which compile like plain variables, so that a
-/// failing lock causes no undefined behaviour. One variable is plain, for the thread sanitizer.
+/// The data that the lock guards. The variables are relaxed atomics, so that a faulty lock causes no undefined
+/// behaviour. (They compile like plain variables.) One variable is plain, so that the thread sanitizer can check the
+/// lock.
 struct alignas(lock_padding) Board {
   std::atomic<std::int64_t> entered{0};
   std::atomic<int> inside{-1};

@@ -24,10 +24,9 @@ bool wants_key(const Event& event) { return event.call == Call::insert ? !event.
 ///
 /// A change takes effect as late as possible: when it ends, or when another call ends whose answer the present state
 /// does not explain. This greedy choice finds an order if one exists, so no alternatives need to be tried. Proof:
-/// 1. When a change takes effect. Suppose that a change takes effect earlier in another order. The changes alternate,
-/// so
-///    the other order goes through the same states, only sooner. If a call finds the state that it requires in the
-///    other order, it also finds this state here before the call ends.
+/// 1. When a change takes effect. Suppose that a change takes effect earlier in another order. Because changes
+///    alternate, the other order goes through the same states, only sooner. If a call finds the state that it requires
+///    in the other order, it also finds this state here before the call ends.
 /// 2. Which change takes effect. If several changes could come next, they are all insertions or all erasures, and the
 ///    change that ends first is chosen. Suppose that another order has a different change in this place. In that order,
 ///    the two changes can be exchanged, because both have begun and the chosen change has not ended.

@@ -46,7 +46,7 @@ struct CountingAllocator {
   friend bool operator==(CountingAllocator, CountingAllocator) { return true; }
 };
 
-/// A call to make. All calls are drawn before the clock starts.
+/// A call that a thread will make. All calls are drawn before the clock starts.
 struct PlannedCall {
   std::int32_t key;
   Call call;

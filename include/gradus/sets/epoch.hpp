@@ -13,8 +13,8 @@ namespace gradus {
 
 /// Epoch-based reclamation (K. Fraser, "Practical lock freedom", 2004). An operation announces the epoch in which it
 /// begins, with one atomic exchange. Links are read with plain loads, and an operation may continue from a removed
-/// node. The epoch advances when all running operations have announced the current epoch. A node is freed two epochs
-/// after its removal.
+/// node. The epoch advances when all running operations have announced the current epoch. A node is freed at
+/// least two epochs after its removal.
 ///
 /// Limit: if a thread stops inside an operation, or stays in a loop over the set, no node is freed that any thread
 /// removes from then on. (`hazard_pointers` bounds the number of nodes that a stopped thread blocks.) If a thread ends,
@@ -23,32 +23,31 @@ namespace gradus {
 /// The algorithm needs no stand-alone fences, because it uses read-modify-write operations on the states of the
 /// records. The following steps prove all memory orders. A scan is the loop over all records in try_advance().
 ///
-/// 1. While a record announces epoch p, the epoch is p or p + 1. Proof:
-///    After announcing p, a thread reads the epoch again. If the epoch is no longer p, the thread announces the new
-///    epoch instead. Now suppose that the epoch is still p. It can become p + 2 only after a scan of all records in
-///    epoch p + 1. If this scan had read the record before the announcement, the announcement would have acquired what
-///    the scan released, and the thread would then have read an epoch of at least p + 1. So the scan reads the record
-///    after the announcement, finds p, and does not advance the epoch.
-/// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads an epoch of at least p +
-/// 2,
-///    the removal happened before this read. Proof:
-///    The removing thread left its record or announced a later epoch (release). The scan in epoch p + 1 saw this
-///    (acquire). The new epoch was stored after this scan (release), and the reading thread acquired the new epoch.
+/// 1. While a record announces epoch p, the epoch is p or p + 1. Proof: After announcing p, a thread reads the epoch
+///    again. If the epoch is no longer p, the thread announces the new epoch instead. Now suppose that the epoch is
+///    still p. It can become p + 2 only after a scan of all records in epoch p + 1. If this scan had read the record
+///    before the announcement, the announcement would have acquired what the scan released, and the thread would then
+///    have read an epoch of at least p + 1. So the scan reads the record after the announcement, finds p, and does
+///    not advance the epoch.
+/// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads epoch p + 2 or a later
+/// one,
+///    the removal happened before this read. Proof: The removing thread left its record or announced a later
+///    epoch (release). A scan saw this (acquire). The new epoch was stored after this scan (release), and the reading
+///    thread acquired the new epoch.
 /// 3. A node with tag t = p + 1 is freed when the epoch is at least t + 2. No operation can access the node then.
-/// Proof:
-///    Before the epoch became t + 2, a scan read all records in epoch t + 1 = p + 2. Consider an operation of another
-///    thread. Its announcement and the access of the scan to its record are read-modify-write operations on one
-///    variable, so one of the two comes first. a. If the announcement came first, the scan saw it. If the operation had
-///    announced p + 2, the removal happened
+///    Proof: Before the epoch became t + 2, a scan read all records in epoch t + 1 = p + 2. Consider an operation of
+///    another thread. The announcement of this operation and the access of the scan to the same record are
+///    read-modify-write operations on one variable, so one of the two comes first.
+///    a. If the announcement came first, the scan saw it. If the operation had announced p + 2, the removal happened
 ///       before the operation, by step 2. Otherwise the operation had left the record before the scan, so its reads
 ///       happened before the node was freed.
 ///    b. If the scan came first, the announcement read the value that the scan wrote, or a later value. A later value
-///       comes from another scan or from a thread that left the record. Another scan continues the release sequence of
-///       the first scan. A thread that left the record had announced p + 2, or its announcement also came after the
-///       scan, and then the same argument applies to that thread. In each case, the removal happened before the loads
-///       of the operation.
-///    If the removal happened before the loads of an operation, the operation does not find the node, because it starts
-///    from the roots of the set.
+///       comes from another scan or from a thread that left the record. Another scan continues the release sequence
+///       of the first scan. A thread that left the record had announced p + 2, or its announcement also came after
+///       the scan, and then the same argument applies to that thread. In each case, the removal happened before the
+///       loads of the operation.
+///    If the removal happened before the loads of an operation, the operation does not find the node, because it
+///    starts from the roots of the set.
 template <class Policy = set_policy>
 struct basic_epoch {
   using policy = Policy;

@@ -295,8 +295,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     node* gone = find(hold, less_than(key)).here;
     if (!is_at(gone, key)) return false;
     for (unsigned level = gone->levels; --level > 0;) gone->links()[level].fetch_or(sets_detail::mark, seq_cst);
-    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
-    // find() saw it, and this operation takes effect right after that mark.
+    // From here on the set does not contain the key. If another thread marked the node first, that thread erased the
+    // key after find() saw the key. This operation then takes effect right after that mark.
     if (sets_detail::is_marked(gone->links()[0].fetch_or(sets_detail::mark, seq_cst))) return false;
     count_.add(-1);
     try {

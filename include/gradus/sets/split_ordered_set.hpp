@@ -320,8 +320,8 @@ class split_ordered_set
     place& door = door_for(hold, hash);
     const window at = find(hold, door, order_of_hash(hash), equal_to(key));
     if (!at.is_equal) return false;
-    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
-    // find() saw it, and this operation takes effect right after that mark.
+    // From here on the set does not contain the key. If another thread marked the node first, that thread erased the
+    // key after find() saw the key. This operation then takes effect right after that mark.
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);

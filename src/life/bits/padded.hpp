@@ -124,7 +124,8 @@ class Padded {
     close_sides(beyond, beyond + 1);
   }
 
-  /// Returns an odd number of cache lines, so that vertically adjacent rows are in different cache sets.
+  /// Returns the distance between rows. It is an odd number of cache lines, so that vertically adjacent rows are in
+  /// different cache sets.
   static std::int64_t pitch_of(std::int64_t width) {
     const std::int64_t lines = (width / 64 + (width % 64 > 0 ? 1 : 0) + line - 1) / line + 1;
     return (lines | 1) * line;

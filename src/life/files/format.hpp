@@ -25,7 +25,7 @@ struct LifeReadOptions {
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
 };
 
-/// A pattern format. Its row is at the end of the file of its reader, and pattern.cpp lists the rows.
+/// A pattern format. The source file of the format's reader ends with this row, and pattern.cpp lists the rows.
 struct LifeFormat {
   std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "life_rle"
   Format file;

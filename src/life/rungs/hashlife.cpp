@@ -102,7 +102,7 @@ Universe::Index Universe::make_block_future(Index index) {
   return future;
 }
 
-/// Returns the square at the centre of four adjacent squares. It has the same level as these.
+/// Returns the square at the centre of four adjacent squares. Its level is the level of the four squares.
 Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int level) {
   if (level > leaf_level) return find_node({quarters(nw)[3], quarters(ne)[2], quarters(sw)[1], quarters(se)[0]});
   LeafCells cells;
@@ -221,7 +221,7 @@ void Universe::advance(std::uint64_t generations, std::function<void(std::uint64
 
 namespace {
 
-/// The result is a grid if its bounding box is at most this large, even if it is nearly empty.
+/// The result is a grid if its bounding box is at most this large, even if the box is nearly empty.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{64} << 20;
 
 /// Returns the memory limit of the universe: three quarters of the job's limit, because the rest of the job needs some

@@ -9,7 +9,8 @@
 // Work: nine loads, eight additions, two look-ups and a selection per register of cells; one barrier per generation.
 // Memory: two grids of a byte per cell.
 //
-// Limits: none. Without vector instructions, the loop is the one of `openmp` over bytes.
+// Limits: none. On a CPU without vector instructions, the loop handles one byte at a time, as `openmp` handles one cell
+// at a time.
 //
 // Source: table look-up in a register is folklore (pshufb, tbl).
 #undef HWY_TARGET_INCLUDE

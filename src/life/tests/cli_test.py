@@ -132,7 +132,7 @@ class Life(Case):
             self.malformed(text, says)
 
     def test_what_takes_too_much_memory(self):
-        """The file is correct, so the status is the one of a run-time failure."""
+        """The file is correct, so the exit status must mean a run-time failure."""
         huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
         self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
 

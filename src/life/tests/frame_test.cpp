@@ -223,8 +223,8 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
   EXPECT_EQ(result.top, -9);
 }
 
-// A pattern without a place starts at (0, 0) on the plane. On a grid it is centred if the file's rectangle fits,
-// otherwise it starts at the grid's first cell.
+// A pattern without a place starts at (0, 0) on the plane. On a grid, the pattern is centred if the file's rectangle
+// fits. Otherwise the pattern starts at the grid's first cell.
 TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
   LifePattern pattern;
   pattern.cells = drawn({"o.......", "........", "........"});

@@ -1,4 +1,5 @@
-/// Records of running operations. An operation takes a record of its set at its beginning and leaves it at its end.
+/// Records of running operations. An operation takes a record of its set when it begins, and gives the record back when
+/// it ends.
 #pragma once
 
 #include <atomic>
