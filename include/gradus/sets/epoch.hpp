@@ -30,8 +30,7 @@ namespace gradus {
 ///    have read an epoch of at least p + 1. So the scan reads the record after the announcement, finds p, and does
 ///    not advance the epoch.
 /// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads epoch p + 2 or a later
-/// one,
-///    the removal happened before this read. Proof: The removing thread left its record or announced a later
+///    one, the removal happened before this read. Proof: The removing thread left its record or announced a later
 ///    epoch (release). A scan saw this (acquire). The new epoch was stored after this scan (release), and the reading
 ///    thread acquired the new epoch.
 /// 3. A node with tag t = p + 1 is freed when the epoch is at least t + 2. No operation can access the node then.
