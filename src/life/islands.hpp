@@ -22,7 +22,8 @@ namespace gradus::life_detail {
 
 class Islands {
  public:
-  /// Takes cells whose first one is in column `left`, a multiple of 64, and row `top`. Bits past the width must be 0.
+  /// Takes the live cells of a grid. Its first cell is in row `top` and in column `left`, which must be a multiple of
+  /// 64. Bits past the width must be 0.
   Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top);
 
   /// Advances a grid in place. No live cell may reach the border of the grid.

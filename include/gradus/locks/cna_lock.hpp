@@ -44,8 +44,7 @@ class basic_cna_lock {
   /// Never blocks. Fails only while the lock is held.
   bool try_lock() noexcept {
     node* nobody = nullptr;
-    // acquire: synchronizes with the release of the previous holder. So this thread sees holder_ as that holder left
-    // it.
+    // acquire: synchronizes with the release of the previous holder, so this thread sees the final state of holder_.
     if (!last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed))
       return false;
     knows_node_ = false;  // the NUMA node is determined only if some thread waits

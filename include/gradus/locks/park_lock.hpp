@@ -177,10 +177,10 @@ class alignas(lock_padding) basic_park_lock {
     return take_or_become(seen, one_watcher, one_sleeper);
   }
 
-  // Called by a sleeper whose time is over. Removes the sleeper from the count and returns false, with one exception:
-  // If a wake is on its way, the last sleeper waits for this wake, because the thread that sends it still accesses the
-  // lock. Then the sleeper takes the lock if it is free, and returns true. Otherwise it leaves and returns false, and
-  // unlock() will wake another sleeper if one has arrived.
+  // Called by a sleeper whose time is over. Removes the sleeper from the count and returns false, with one exception.
+  // If a wake is on its way, the last sleeper waits for this wake, because the thread that sends the wake still
+  // accesses the lock. If the lock is free then, the sleeper takes it and returns true. Otherwise it leaves and returns
+  // false, and unlock() will wake another sleeper if one has arrived.
   bool leave() noexcept {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
     for (typename Policy::spinner spinner;;) {

@@ -70,9 +70,9 @@ struct GRADUS_EXPORT lock_policy {
 
   /// Number of nodes in the first chunk of a node pool.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// Backoff before a thread sleeps. Before the first poll, the thread executes first_pauses pause instructions, and
-  /// before each further poll twice as many as before the previous one. After some microseconds of pauses, it yields
-  /// its CPU instead of pausing. Polling more often would take the cache line of the lock from its holder.
+  /// Backoff before a thread sleeps. Before the first poll, the thread executes first_pauses pause instructions. It
+  /// doubles this number before each further poll. After some microseconds of pauses, it yields its CPU instead of
+  /// pausing. Polling more often would take the cache line of the lock from its holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
   /// Number of threads that may poll at the same time; all others sleep at once.
@@ -80,7 +80,7 @@ struct GRADUS_EXPORT lock_policy {
   /// Number of hand-offs that may bypass the sleepers before a sleeper is woken.
   static constexpr std::uint32_t most_passes = 1024;
   /// Number of polls before a thread wakes another one. Before the first poll, the thread executes one pause
-  /// instruction, and before each further poll twice as many as before the previous one.
+  /// instruction. It doubles this number before each further poll.
   static constexpr int looks_before_wake = 3;
 
   /// Executes `times` pause instructions of the CPU, each of 10 to 50 nanoseconds.

@@ -66,7 +66,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// Two adjacent nodes, or the last link and null. Both are locked.
+  /// A locked part of the list: two adjacent nodes, or the last link and null.
   class window {
    public:
     explicit window(link& head) : before_(&head) {

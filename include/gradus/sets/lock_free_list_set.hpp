@@ -169,8 +169,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
     try {
-      if (!take_out(hold, *at.before, at.here, next))
-        find(hold, less_than(key));  // if this fails, find() unlinks the node
+      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // this traversal unlinks the node
     } catch (...) {
       // The comparison threw. Another traversal will unlink the node.
     }

@@ -31,7 +31,7 @@ Shape describe(const Input& input, const LifeOptions& options) {
 }
 
 const Variant& choose(const Input& input, const Shape& shape, const LifeOptions& options, const Execution& execution) {
-  // Checks the bounding box before its size in bytes is computed, which could overflow.
+  // Checks the bounding box before its size in bytes is computed, because the size could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };

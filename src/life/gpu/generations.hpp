@@ -1,4 +1,5 @@
-// Runs generations launch by launch. The passes alternate between two grids so that the last one writes the result.
+// Runs generations launch by launch. The passes alternate between two grids, so that the last pass writes to the grid
+// of the result.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,8 @@ constexpr int least_slot_bits = 13;
 /// Number of records that a call of make_future() may create between two checks for room: five blocks, four futures of
 /// blocks, the future of the square, and a record of steps.
 constexpr std::uint64_t records_of_a_call = 11;
-/// The lowest call creates at most a leaf and a record of steps for each of the 13 blocks of 32 x 32 cells.
+/// A call at the lowest level computes 13 blocks of 32 x 32 cells. For each block, it creates at most a leaf and a
+/// record of steps.
 constexpr std::uint64_t records_of_blocks = 26;
 constexpr std::uint64_t reserve = records_of_a_call * most_tree_levels + records_of_blocks;
 

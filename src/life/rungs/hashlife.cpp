@@ -196,8 +196,8 @@ void Universe::step(int exponent) {
   make_room(nullptr);
   while (shrink()) {
   }
-  // The cells are in the central quarter of the root, at least 2^exponent cells inside its central half. After the
-  // step, they are therefore still in the central half, which future_of() returns.
+  // The live cells are in the central quarter of the root, and at least 2^exponent cells away from the border of its
+  // central half. So they are still in the central half after the step, and future_of() returns this half.
   expand();
   expand();
   while (level_ < exponent + 3) expand();

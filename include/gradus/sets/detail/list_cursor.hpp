@@ -40,7 +40,7 @@ class list_cursor {
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))
-        return;  // if here_ was removed, continues from here_ or, if that is not allowed, from `old`
+        return;  // otherwise here_ was removed: continues from here_ or, under hazard_pointers, from `old`
     }
   }
 
