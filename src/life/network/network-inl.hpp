@@ -1,6 +1,6 @@
-// Evaluates the networks of plan.hpp. A file includes this file inside a namespace, once per instruction set. (CUDA
-// code includes it once.) Before that, the file must define GRADUS_LIFE_INLINE as the function specifier, such as
-// HWY_INLINE or __device__ __forceinline__.
+// Evaluates the networks of plan.hpp. This file is included inside a namespace, by CUDA code or by code that is
+// compiled once per instruction set. Before that, the including file must define GRADUS_LIFE_INLINE as the function
+// specifier, such as HWY_INLINE or __device__ __forceinline__.
 //
 // An `Ops` is a struct with three members: `V` is a type for a vector of bits, lut<table>(a, b, c) is a three-input
 // operation, and load(word) broadcasts a word to V.

@@ -4,9 +4,11 @@
 // stays in the caches of that node. After 256 such hand-offs the threads that were overtaken go first.
 //
 // Cost: as `mcs_lock`, plus a walk along the queue to the first thread of the same node if there are several nodes.
-// Memory: 256 bytes. Limits: with a single NUMA node, the lock has no advantage. Threads of other NUMA nodes are
-// overtaken, but not for ever. The code: include/gradus/locks/cna_lock.hpp. Source: D. Dice and A. Kogan, "Compact
-// NUMA-aware locks" (2019).
+// Memory: 256 bytes.
+// Limits: with a single NUMA node, the lock has no advantage. Threads of other NUMA nodes are overtaken, but not for
+// ever.
+// The code: include/gradus/locks/cna_lock.hpp.
+// Source: D. Dice and A. Kogan, "Compact NUMA-aware locks" (2019).
 #include "gradus/locks/cna_lock.hpp"
 
 #include "locks/contend.hpp"
