@@ -66,7 +66,7 @@ Islands::Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top)
 }
 
 int Islands::scale() const {
-  // Many blocks are a soup rather than islands. Larger steps then reduce the time for copying.
+  // If there are many blocks, they form a soup rather than islands. Larger steps then reduce the time for copying.
   return blocks_.size() < 512 ? 0 : blocks_.size() < 16384 ? 2 : 4;
 }
 

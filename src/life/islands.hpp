@@ -4,8 +4,8 @@
 // A cell's state after K generations depends on the cells within distance K. Live cells more than 2 K apart therefore
 // cannot interact in K generations. The plane is cut into squares of 2 K cells. Cells of squares that do not touch are
 // more than 2 K apart, so each group of touching squares with live cells is an island. After K generations, the islands
-// are determined again. If an island equals its state K generations earlier and has not merged with another island, it
-// will repeat.
+// are determined again. If an island has not merged with another island and equals its state K generations earlier, it
+// is at rest: it will repeat.
 //
 // Source: the light cone of cellular automata; skipping patterns at rest follows Golly's QuickLife.
 #pragma once
@@ -22,7 +22,8 @@ namespace gradus::life_detail {
 
 class Islands {
  public:
-  /// Takes cells whose first one is in column `left`, a multiple of 64, and row `top`. Bits past the width must be 0.
+  /// Takes the live cells of a grid. Its first cell is in row `top` and in column `left`, which must be a multiple of
+  /// 64. Bits past the width must be 0.
   Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top);
 
   /// Advances a grid in place. No live cell may reach the border of the grid.

@@ -270,8 +270,8 @@ class Movement {
     return inner;
   }
 
-  /// Returns bit `level` of the distance between a window and the first of its four squares. The distance of the
-  /// outermost window is the distance moved plus half of its side.
+  /// Returns bit `level` of the distance between a window and the first of its four squares. For the outermost window,
+  /// this distance is the distance of the move plus half of the side of the window.
   bool is_far(Int128 distance, std::int32_t level) const {
     if (level == level_ - 1) return distance >= 0;
     return (distance >> std::min(level, 126) & 1) != 0;

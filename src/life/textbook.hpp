@@ -29,7 +29,8 @@ class Numbers {
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// Copies cells of the opposite side of a torus: to both ends of row y, or to the rows beyond the first and last row.
+  /// On a torus, copies cells of the opposite side: wrap_row() to both ends of row y, and wrap_ends() to the rows
+  /// beyond the first and the last row.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];
@@ -85,7 +86,7 @@ inline std::int64_t generations_of_a_team(const Problem& problem) {
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);
 }
 
-/// Returns the memory of two such grids.
+/// Returns the memory of two grids of this cell type, with their borders.
 template <class Cell>
 core::Memory two_grids(const Shape& shape, int) {
   const auto area = core::checked_multiply(static_cast<std::uint64_t>(shape.height) + 2,

@@ -29,8 +29,8 @@ namespace {
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
 // Returns true if passes of several generations on a thread team pay. Waking the team takes some microseconds, and each
-// pass has two barriers. Such passes also help a single core, except on grids that are a few words wide, whose columns
-// fill registers.
+// pass has two barriers. Such passes also speed up a single core, unless the grid is only a few words wide. Grids of
+// this width are stored by columns, which fill registers.
 bool passes_pay(const Shape& shape) {
   const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
   const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
@@ -69,7 +69,8 @@ std::vector<Shape> usual_shapes() {
 constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // A pattern given as a tree has equal parts. For other patterns, only the run shows if they have: see successor().
+  // A pattern given as a tree has equal parts. For any other pattern, only the run shows whether it has equal parts:
+  // see successor().
   if (device != Device::gpu && shape.tree && hashlife_rung.supports(shape, machine)) return hashlife_rung;
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine))) return cuda_resident_rung;
   return passes_pay(shape) ? openmp_temporal_rung : bit_sliced_rung;

@@ -112,7 +112,7 @@ void World::advance(std::int64_t generations, const StopCondition& should_stop) 
   while (generation_ < end) {
     if (should_stop && should_stop()) return;
     const std::int64_t rest = end - generation_;
-    // The first generation may need another rule than the generations after it.
+    // The first generation may need a different rule from all later generations.
     const bool is_alone = lights_up && generation_ == 0;
     if (!is_alone && (islands_ || rest > worth_islands)) {
       step_islands(rest);

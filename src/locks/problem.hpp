@@ -39,7 +39,8 @@ struct Problem {
   Shape shape() const { return {.sections = sections, .mode = mode}; }
 };
 
-/// A histogram of waiting times. Each bucket is at most an eighth as wide as the times that it counts.
+/// A histogram of waiting times. The width of a bucket is at most one eighth of the smallest time in the bucket, except
+/// that times below 8 have buckets of width 1.
 class Waits {
  public:
   void add(std::uint64_t nanoseconds) {
@@ -56,8 +57,8 @@ class Waits {
     return all;
   }
   std::uint64_t longest() const { return longest_; }
-  /// Returns the time in nanoseconds that the given share of the waits did not exceed. The time may be up to an eighth
-  /// too high. Returns 0 if there are no waits.
+  /// Returns the time in nanoseconds that the given share of the waits did not exceed. The result may be up to one
+  /// eighth too high. Returns 0 if there are no waits.
   std::uint64_t percentile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count()));
     std::uint64_t seen = 0;
@@ -67,7 +68,7 @@ class Waits {
   }
 
  private:
-  // Each power of two has eight buckets. Each value below eight has a separate bucket.
+  // Eight buckets divide the values from one power of two to the next. Each value below eight has a separate bucket.
   static std::size_t bucket(std::uint64_t value) {
     if (value < 8) return static_cast<std::size_t>(value);
     const int power = std::bit_width(value) - 4;

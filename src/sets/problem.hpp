@@ -39,7 +39,7 @@ struct Problem {
   Shape shape() const { return {.range = range}; }
 };
 
-/// The result of a job. Apart from the history, recording it hardly slows the operations.
+/// The result of a job. Recording it hardly slows the operations, except for the history.
 struct Outcome {
   double seconds = 0;           ///< duration from the start of the first operation to the end of the last
   std::int64_t operations = 0;  ///< number of calls made
@@ -51,7 +51,7 @@ struct Outcome {
   bool is_ordered = false;  ///< true if loops over the set visit the keys in ascending order
   std::size_t size = 0;     ///< size() at the end
   std::vector<Event> history;
-  std::size_t peak_garbage_bytes = 0;  ///< bytes of removed nodes that are not freed yet; the largest sample
+  std::size_t peak_garbage_bytes = 0;  ///< largest observed number of bytes of removed nodes that were not yet freed
   std::int64_t leaked_bytes = 0;       ///< number of bytes not freed after the set was destroyed
 };
 

@@ -1,6 +1,6 @@
 /// The policy of the locks: atomic variables, waiting, and cache-line padding. Each lock is a template over a policy,
-/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`,
-/// whose policy is the standard library.
+/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`.
+/// The policy of these locks uses the standard library.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ struct GRADUS_EXPORT lock_policy {
     /// Makes a token available. Precondition: no token is available.
     void release() noexcept {
       // release and acquire (below): as in a lock. Uses an exchange instead of a store, because notify_one() may check
-      // for waiters with a plain load, which x86 may execute before an earlier store becomes visible. After the
-      // exchange, only the address of tokens_ is used, because the semaphore may already be destroyed.
+      // for waiters with a plain load. On x86, such a load may execute before an earlier store becomes visible. After
+      // the exchange, only the address of tokens_ is used, because the semaphore may already be destroyed.
       tokens_.exchange(1, std::memory_order_release);
       tokens_.notify_one();
     }
@@ -70,17 +70,17 @@ struct GRADUS_EXPORT lock_policy {
 
   /// Number of nodes in the first chunk of a node pool.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// Backoff before a thread sleeps: it polls after first_pauses pauses, then after twice as many each time, for some
-  /// microseconds in total, and finally after yielding the CPU. Polling more often would take the cache line of the
-  /// lock from its holder.
+  /// Backoff before a thread sleeps. Before the first poll, the thread executes first_pauses pause instructions. It
+  /// doubles this number before each further poll. After some microseconds of pauses, it yields its CPU instead of
+  /// pausing. Polling more often would take the cache line of the lock from its holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
   /// Number of threads that may poll at the same time; all others sleep at once.
   static constexpr std::uint32_t most_watchers = 2;
-  /// Number of hand-offs that may bypass the sleepers before one of them is woken.
+  /// Number of hand-offs that may bypass the sleepers before a sleeper is woken.
   static constexpr std::uint32_t most_passes = 1024;
-  /// Number of polls before a thread wakes another one. The thread pauses once before the first poll, and twice as
-  /// often before each further poll.
+  /// Number of polls before a thread wakes another one. Before the first poll, the thread executes one pause
+  /// instruction. It doubles this number before each further poll.
   static constexpr int looks_before_wake = 3;
 
   /// Executes `times` pause instructions of the CPU, each of 10 to 50 nanoseconds.
@@ -111,8 +111,8 @@ struct GRADUS_EXPORT lock_policy {
 #endif
   }
 
-  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. After some microseconds of pauses, the
-  /// thread ahead of it may have no core, so the waiter yields its own core. After milliseconds of yields, other
+  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. If the wait exceeds some microseconds, the
+  /// thread ahead may have no core, so the waiter yields its own core. If the wait exceeds some milliseconds, other
   /// programs hold the cores, so the waiter sleeps. It does not sleep earlier, because a sleeper in a queue delays all
   /// threads behind it, and those threads then sleep as well.
   template <unsigned most_pauses>
@@ -140,8 +140,8 @@ struct GRADUS_EXPORT lock_policy {
   };
   /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// Pauses about as long as one turn takes in a queue of sixteen threads. In a queue, a thread that has yielded when
-  /// its turn comes delays every thread behind it.
+  /// Pauses about as long as one turn takes in a queue of sixteen threads. If a thread in a queue has yielded its core
+  /// when its turn comes, it delays every thread behind it.
   using patient_spinner = basic_spinner<512>;
 
   /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.
@@ -166,7 +166,7 @@ struct GRADUS_EXPORT lock_policy {
     static constinit thread_local T object;
     return object;
   }
-  /// Arranges a call of T::leave() at the end of the thread. Further calls have no effect.
+  /// Arranges a call of T::leave() at the end of the calling thread. Further calls in the same thread have no effect.
   template <class T>
   static void at_thread_exit() {
     struct leaver {

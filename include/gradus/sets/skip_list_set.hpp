@@ -30,8 +30,8 @@ namespace gradus {
 ///
 /// The set contains a key while the node of the key is linked and unmarked on level 0. The other levels only speed up
 /// searches. Erasing marks the node's links from the highest level down, and then traverses once more, which unlinks
-/// the node on every level. `holds` counts the levels on which a node is linked, plus its inserting thread while this
-/// thread still links it. The thread that decrements `holds` to 0 retires the node.
+/// the node on every level. `holds` is the number of levels on which a node is linked, plus 1 while the inserting
+/// thread still links the node. The thread that decrements `holds` to 0 retires the node.
 ///
 /// Lock-free: a thread that stops anywhere blocks no other thread. `contains` and `visit` change nothing, except under
 /// hazard_pointers, where they unlink marked nodes and may restart.
@@ -40,8 +40,8 @@ namespace gradus {
 /// and perhaps keys that are inserted or erased concurrently.
 ///
 /// Memory orders: level 0 as in lock_free_list_set. On the levels above, links and marks are seq_cst for another
-/// reason: the linking thread reads the mark afterwards, the marking thread reads the link afterwards, and at least one
-/// of them must see the other's write and unlink the node.
+/// reason: the linking thread writes the link and then reads the mark, while the erasing thread writes the mark and
+/// then reads the link. At least one of the two threads must see the other's write and unlink the node.
 ///
 /// Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004); M. Herlihy and N. Shavit, "The
 /// Art of Multiprocessor Programming", 14.4.
@@ -52,7 +52,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
   using link = typename Policy::template atomic<word>;
-  static constexpr unsigned most_levels = 32;  // for up to 2^32 keys and more
+  static constexpr unsigned most_levels = 32;  // enough for 2^32 keys and more
 
   /// The head of the list has links but no key, so that no minimal key is needed.
   struct tower {
@@ -154,8 +154,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
         units);
   }
 
-  /// Decrements `holds` and retires the node at 0. acquire and release: all accesses of other threads happen before the
-  /// node is retired.
+  /// Decrements `holds`, and retires the node if the result is 0. acquire and release: all accesses of other threads
+  /// happen before the node is retired.
   void let_go(guard& hold, node* of) const noexcept {
     if (of->holds.fetch_sub(1, std::memory_order_acq_rel) == 1) hold.retire(of);
   }
@@ -169,7 +169,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   // --- the search
 
   struct window {
-    link* before;  ///< the links of the last node that precedes
+    link* before;  ///< the links of the last node whose key precedes
     node* here;
     unsigned slot;  ///< the slot that protects `here`
   };
@@ -250,7 +250,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
     (void)holder.release();
     count_.add(1);
-    // This thread's hold keeps the node, even if another thread erases it now.
+    // This thread's share of `holds` keeps the node from being freed, even if another thread erases it now.
     try {
       raise_height(made.levels);
       for (unsigned level = 1; level < made.levels && link_on(hold, made, level); ++level) {
@@ -276,7 +276,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
       const word next = sets_detail::word_of(at.here);
       // Other threads change this link only by marking it.
       if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
-      made.holds.fetch_add(1, std::memory_order_relaxed);  // before another thread can unlink the node
+      made.holds.fetch_add(1, std::memory_order_relaxed);  // counted before another thread can unlink the node
       word expected = next;
       if (at.before[level].compare_exchange_strong(expected, sets_detail::word_of(&made), seq_cst,
                                                    std::memory_order_relaxed)) {
@@ -285,7 +285,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
         find(hold, less_than(made.key), 0, level);
         return false;
       }
-      made.holds.fetch_sub(1, std::memory_order_relaxed);  // not the last hold
+      made.holds.fetch_sub(1, std::memory_order_relaxed);  // does not reach 0, because this thread still links the node
     }
   }
 
@@ -295,8 +295,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     node* gone = find(hold, less_than(key)).here;
     if (!is_at(gone, key)) return false;
     for (unsigned level = gone->levels; --level > 0;) gone->links()[level].fetch_or(sets_detail::mark, seq_cst);
-    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
-    // find() saw it, and this operation takes effect right after that mark.
+    // From here on the set does not contain the key. If another thread marked the node first, that thread erased the
+    // key after find() saw the key. This operation then takes effect right after that mark.
     if (sets_detail::is_marked(gone->links()[0].fetch_or(sets_detail::mark, seq_cst))) return false;
     count_.add(-1);
     try {
@@ -318,8 +318,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     return true;
   }
 
-  /// Returns the first unmarked node that is not less than `key`, without unlinking nodes. Never descends from a
-  /// removed node, because its lower links may be older than this search.
+  /// Returns the first unmarked node whose key is not less than `key`, without unlinking nodes. Never descends from a
+  /// removed node, because the lower links of such a node may be older than this search.
   template <class Other>
   const node* search(const Other& key) const {
     const link* before = head_.links;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t most_level = 120;
-/// Golly's y axis points up. The root of a file covers, counted downwards, the rows from -2^(level-1) + 1 to
-/// 2^(level-1), so the centre of a file's tree is at row 1.
+/// Golly's y axis points up. The root of a file covers the rows from -2^(level-1) + 1 to 2^(level-1), counted
+/// downwards. So the centre of a file's tree is at row 1.
 constexpr std::int64_t row_of_middle = 1;
 
 class MacrocellReader final : public LifeReader {

@@ -141,7 +141,7 @@ class RleReader final : public LifeReader {
       }
       take_run(letter, count, column);
     }
-    // A line may end after a count, whose tag is then on the next line.
+    // A line may end after a count. The tag of the count is then on the next line.
     if (count_column_ != 0) count_column_ = 1;
   }
 

@@ -207,8 +207,8 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   return slots_[slot];
 }
 
-/// Makes room for more blocks, or switches to a grid if it needs no more memory. If neither fits the limit, returns
-/// false.
+/// Makes room for more blocks, or switches to a grid if the grid needs no more memory than the blocks. Returns false if
+/// the memory limit allows neither.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);

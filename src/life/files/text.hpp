@@ -84,8 +84,8 @@ std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOpt
   return std::make_unique<Reader>(std::move(name), options);
 }
 
-/// Live cells that arrive in runs. If their size is known, and the grid would be small or densely populated, they are
-/// stored as a grid, otherwise as a hash table of 8 x 8 blocks.
+/// Live cells that arrive in runs. They are stored as a hash table of 8 x 8 blocks. If their size is known, and the
+/// grid would be small or densely populated, they are stored as a grid instead.
 class LifeCells {
  public:
   explicit LifeCells(std::uint64_t memory_limit) : memory_limit_(memory_limit) {}
@@ -95,8 +95,8 @@ class LifeCells {
   /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. If the memory
   /// limit would be exceeded, adds no cells and returns false.
   [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count);
-  /// Moves the cells to the pattern. Their cell (0, 0) gets the coordinates `left` and `top`. A grid covers the
-  /// promised size or, without a promise, the smallest rectangle of live cells.
+  /// Moves the cells to the pattern. Cell (0, 0) gets the coordinates `left` and `top` of the pattern. A grid covers
+  /// the promised size or, without a promise, the smallest rectangle of live cells.
   void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:

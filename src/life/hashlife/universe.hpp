@@ -68,7 +68,7 @@ class Universe {
   struct Node {
     Quarters quarters;
     Index future;       ///< the central half after 2^(level - 2) generations, or unknown
-    Index step_future;  ///< the central half after 2^step_exponent generations, if these are fewer, or unknown
+    Index step_future;  ///< the central half after 2^step_exponent generations, fewer than for `future`; or unknown
     Index more_steps;   ///< record that holds `step_future` for other steps, or 0
     std::uint32_t step_exponent;
   };

@@ -43,8 +43,8 @@ struct Plan {
   bool muxed = false;
   int first = 0, second = 0, third = 0, fourth = 0, fifth = 0;
   Table inner = 0, other = 0, outer = 0;
-  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, at_four). at_four is one of the bits
-  /// or, if `four_takes_two` is set, ones ^ cell.
+  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, at_four). `at_four` selects one of
+  /// the four bits as the third input. If `four_takes_two` is set, the third input is ones ^ cell instead.
   bool four_apart = false;
   bool four_takes_two = false;
   int at_four = 0;
@@ -60,7 +60,7 @@ constexpr std::uint8_t outcome(LifeRule rule, int total, int cell) {
   return ((cell != 0 ? rule.survival : rule.birth) >> (total - cell) & 1) != 0 ? yes : no;
 }
 
-/// Returns the number of two-input operations for the table, as a measure of its simplicity.
+/// Returns the number of two-input operations that the table costs, as a measure of its simplicity.
 constexpr int cost_of_two(int table) {
   constexpr int costs[16] = {0, 2, 1, 1, 1, 1, 1, 2, 1, 2, 0, 2, 0, 2, 1, 0};
   return costs[table];
@@ -98,9 +98,9 @@ struct Four {
   std::uint8_t of[16];
 };
 
-/// Finds an inner and an outer operation. The outer operation has the inner result and the bits `fourth` and `fifth` as
-/// inputs. Returns false if there are no such operations. `of_inner` maps each of the sixteen indices to the index of
-/// the inner operation's three bits.
+/// Searches for an inner and an outer operation that compute `wanted`. The inputs of the outer operation are the inner
+/// result and the bits `fourth` and `fifth`. Returns false if there are no such operations. `of_inner` maps each of the
+/// sixteen indices to the index that the three inputs of the inner operation form.
 ///
 /// The inner operation splits its eight indices into two groups. Two indices must be in different groups if they need
 /// different outcomes for the same values of `fourth` and `fifth`. These conflicts form a graph, which must be
@@ -146,7 +146,8 @@ constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, in
   return true;
 }
 
-/// Stores in `plan` the cheapest inner and outer operation, or two operations selected by `fourth`.
+/// Stores the cheapest operations for the function in `plan`: either an inner and an outer operation, or two inner
+/// operations between whose results the bit `fourth` selects.
 constexpr void find_operations(const Four& wanted, Plan& plan) {
   int least = 1000;
   for (int left_out = 0; left_out < 4; ++left_out) {
@@ -192,12 +193,12 @@ constexpr Plan plan_of(LifeRule rule) {
     wanted.of[index] = outcome(rule, 2 * k + (index >> of_ones & 1), index & 1);
   }
   Plan plan;
-  // Searches for a K that can share its code with 4.
+  // Searches for a K that can share its code with K = 4.
   int code_of_four = -1;
   for (int k = 0; k < 4 && code_of_four < 0; ++k) {
     Four both = wanted;
     bool fits = true;
-    for (int rest = 0; rest < 4; ++rest) {  // by ones and cell
+    for (int rest = 0; rest < 4; ++rest) {  // index formed by ones and cell
       std::uint8_t& here = both.of[8 * (k & 1) + 4 * (k >> 1) + rest];
       const std::uint8_t there = outcome(rule, 8 + (rest >> 1), rest & 1);
       if (here == any) here = there;
@@ -214,7 +215,8 @@ constexpr Plan plan_of(LifeRule rule) {
     plan.u = static_cast<Table>(plan.u | (code & 1) << index);
     plan.v = static_cast<Table>(plan.v | (code >> 1) << index);
   }
-  // The outcomes at K = 4: a dead cell with eight neighbours, a live one with seven, a live one with eight.
+  // The outcomes at K = 4, for a dead cell with eight live neighbours, a live cell with seven, and a live cell with
+  // eight.
   const int dead_of_eight = outcome(rule, 8, 0);
   const int alive_of_seven = outcome(rule, 8, 1);
   const int alive_of_eight = outcome(rule, 9, 1);

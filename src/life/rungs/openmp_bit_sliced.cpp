@@ -62,7 +62,7 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
             if (rows.begin == 0) to.close_bottom();
             if (rows.end == height) to.close_top();
           }
-#pragma omp barrier  // the next generation reads rows of neighbouring threads, and overwrites rows that they read
+#pragma omp barrier  // the next generation reads rows of other threads, and overwrites rows that other threads read
         }
       }
       core::honour_stop(stop, while_computing);

@@ -47,7 +47,7 @@ HWY_INLINE Vector of_two(Vector b, Vector c) {
   else return hn::Not(hn::Zero(d));
 }
 
-/// Applies a three-input operation, which is composed of its halves for a = 0 and a = 1.
+/// Applies a three-input operation. It is composed of two two-input operations, one for a = 0 and one for a = 1.
 template <int table>
 HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   constexpr int low = table & 15;
@@ -58,7 +58,7 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   else if constexpr (high == 0) return hn::AndNot(a, of_two<low>(b, c));
   else if constexpr (high == 15) return hn::Or(a, of_two<low>(b, c));
   else if constexpr (low == 15) return hn::Or(hn::Not(a), of_two<high>(b, c));
-  // This form suits majorities, because it shares b ^ c with the sum.
+  // This form suits majorities, because it contains b ^ c, which the sum computes anyway.
   else return hn::Xor(of_two<low>(b, c), hn::And(a, of_two<low ^ high>(b, c)));
 }
 #endif
@@ -84,7 +84,7 @@ struct Bits {
   }
 };
 
-// Shifts words by a bit and inserts the bit of the neighbouring word.
+// Shifts words by one bit. The bit of the neighbouring word fills the gap.
 
 /// Uses two shifts and an or.
 struct Shifts {
@@ -97,8 +97,8 @@ struct Shifts {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// Uses the double shifts of AVX512-VBMI2, one instruction each. Inline assembly needs no compiler flag, so nothing
-/// else in this file is compiled for such machines.
+/// Uses the double shifts of AVX512-VBMI2, one instruction each. They are inline assembly, which needs no compiler
+/// flag. So the compiler uses these instructions nowhere else in this file.
 struct DoubleShifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     Vector result;

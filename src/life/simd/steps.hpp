@@ -37,9 +37,10 @@ bool allow_double_shifts(bool allowed);
 /// Returns the words per register on this machine.
 std::int64_t lanes_here();
 
-/// A grid that is few words wide, stored by columns, so that a register holds cells of several rows. Columns are
-/// `pitch` words apart. Each column has a register of words before its first row, and another one after the last
-/// multiple of lanes_here() rows. The kernel uses these words, which must initially be zero. Bits past the width are 0.
+/// A grid that is only a few words wide. It is stored by columns, so that a register holds cells of several rows.
+/// Columns are `pitch` words apart. Each column has a register of words before its first row, and another one after the
+/// last multiple of lanes_here() rows. The kernel uses these extra words, which must initially be zero. Bits past the
+/// width are 0.
 struct Columns {
   const std::uint64_t* from;  ///< the word of row 0 in column 0
   std::uint64_t* to;

@@ -295,7 +295,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
       EXPECT_EQ(back.generation, pattern.generation) << name;
       EXPECT_EQ(back.comments, pattern.comments) << name;
     }
-    // Formats without a position, in which the pattern is centred.
+    // Formats that store no position. A pattern from such a file is centred.
     for (const std::string name : {"a.cells", "a.cells.gz", "a.pbm", "a.pgm", "a.png", "a.pgm.gz"}) {
       write(folder / name, pattern);
       const LifePattern back = read_life(folder / name);

@@ -153,7 +153,7 @@ TEST(LifeUntilStable, TellsPreperiodAndPeriod) {
   EXPECT_EQ(cycle(drawn({"oooooooooo"}), plane, 500), (LifeCycle{2, 15}));  // a pentadecathlon, whose period is 15
   const auto diehard = cycle(drawn({"......o.", "oo......", ".o...ooo"}), plane, 500);
   EXPECT_EQ(diehard, (LifeCycle{130, 1}));
-  // A soup. Each of its generations is compared.
+  // A soup. The test compares each of its generations with all earlier ones.
   const LifeGrid cells = soup(13, 11, 0.4, 9);
   const LifeCycle found = cycle(cells, torus, 5000).value();
   Field field = oracle(cells, {.boundary = torus, .generations = 0}).field;
@@ -223,8 +223,8 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
   EXPECT_EQ(result.top, -9);
 }
 
-// A pattern without a place starts at (0, 0) on the plane. On a grid it is centred if the file's rectangle fits,
-// otherwise it starts at the grid's first cell.
+// A pattern without a place starts at (0, 0) on the plane. On a grid, the pattern is centred if the file's rectangle
+// fits. Otherwise the pattern starts at the grid's first cell.
 TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
   LifePattern pattern;
   pattern.cells = drawn({"o.......", "........", "........"});
@@ -323,7 +323,7 @@ TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   EXPECT_THROW((void)finish_plane(world, stoppable, endless, patient), InterruptedError);
 }
 
-// Two diverging spaceships are few cells in a bounding box that no memory can hold.
+// Two spaceships that fly apart have few cells, but no memory can hold their bounding box.
 TEST(LifeHandover, FewCellsInALargeRectangleAreATree) {
   LifePattern pattern;
   pattern.cells =

@@ -128,7 +128,8 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Checks every variant that has kernels. All use the kernels of one instruction set.
+/// Checks every variant on some cases, and count_ones(). All of them use the kernels of one instruction set, whose name
+/// is `of`.
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

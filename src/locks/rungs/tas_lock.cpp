@@ -1,4 +1,5 @@
-// tas_lock: test-and-set. Every waiting thread sets one flag until its previous value was clear.
+// tas_lock: test-and-set. Every waiting thread sets one flag again and again. A thread that finds the flag clear before
+// its write has the lock.
 //
 // What changes from `pthread_spin`: this lock is our own code, on separate cache lines, and a thread yields its CPU
 // after waiting for some microseconds. All waiting threads write to the flag again and again.

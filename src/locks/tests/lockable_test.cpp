@@ -168,13 +168,14 @@ TYPED_TEST(Lockable, ManyComeAndGo) {
   }
 }
 
-// Uses locks in destructors of thread_local objects, which run before or after the destructor of the lock's own data.
+// Uses locks in destructors of thread_local objects. Such a destructor runs before or after the destructor of the
+// lock's own thread-local data.
 template <class Lock>
 struct Late {
   Lock* lock;
   long* count;
   ~Late() {
-    for (int round = 0; round < 40; ++round) {  // more rounds than a thread keeps nodes
+    for (int round = 0; round < 40; ++round) {  // more rounds than the number of nodes that a thread caches
       Lock other;
       const std::scoped_lock both(*lock, other);
       ++*count;
@@ -201,8 +202,8 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   EXPECT_EQ(count, 2 + 4 + 4 * 40);
 }
 
-// Acquires eight locks by the standard's algorithm, which tries and backs off. Each thread names the locks in another
-// order.
+// Acquires eight locks by the standard's algorithm, which tries and backs off. Each thread names the locks in a
+// different order.
 TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   constexpr std::size_t count = 8;
   std::vector<TypeParam> locks(count);
@@ -249,7 +250,7 @@ TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
 }
 
 // All threads wait when the lock is released, most of them at the same slot of array_lock. Each thread ends right after
-// its section, although its successor may still read its node.
+// its section, although the next thread may still read the ended thread's node.
 TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
 #ifdef GRADUS_SANITIZED
   constexpr int threads = 150;
@@ -273,7 +274,8 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// Other ways in which the standard uses a Lockable: guards pass the lock on, and release it before they end.
+// Tests other standard uses of a Lockable: a guard passes the lock to another guard, and a guard unlocks before its
+// end.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
@@ -284,7 +286,7 @@ TYPED_TEST(Lockable, GuardsPassItOn) {
   other.unlock();
   EXPECT_TRUE(another_thread_can_take(lock));
   other.lock();
-  // The guard throws, because the guard and not the lock records ownership.
+  // The guard throws, because it records that it owns the lock. The lock itself does not record this.
   EXPECT_THROW(other.lock(), std::system_error);
   const std::lock_guard adopted(lock, std::adopt_lock);
   other.release();
@@ -394,7 +396,7 @@ TYPED_TEST(TimedLockable, SucceedsWhereItIsFreeOrBecomesFree) {
 }
 
 TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
-  // Some threads give up while the holder releases the lock. No other thread may then sleep for ever.
+  // Some threads give up while the holder releases the lock. After that, no other thread may sleep for ever.
   for (int round = 0; round < 200; ++round) {
     TypeParam lock;
     lock.lock();

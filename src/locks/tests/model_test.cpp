@@ -124,8 +124,8 @@ TEST(LocksModel, Mcs) { check_lock<basic_mcs_lock<model::policy>>(usual_jobs());
 TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
-// The first and the third thread are on the same NUMA node. If the second thread waits before the third, the third may
-// overtake it, but only once.
+// The first and the third thread are on the same NUMA node. If the second thread waits in front of the third thread,
+// the third thread may overtake it, but only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;
@@ -155,7 +155,8 @@ TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
 // Tests the node pool of clh_lock. The first chunk has two nodes, so several chunks are needed.
 TEST(LocksModel, NodePool) {
   using Pool = lock_node_pool<model::policy>;
-  // Each thread takes as many nodes at once as `threads` says, and returns them.
+  // In each round, thread i takes threads[i] nodes at once and returns them. Initially, `on_stack` free nodes are on
+  // the stack.
   const auto make = [](std::vector<int> threads, int rounds, int on_stack = 1) -> Make {
     return [=] {
       struct State {

@@ -165,8 +165,8 @@ TYPED_TEST(TimedLocksStress, ExcludesThoseWhoGiveUp) {
   EXPECT_EQ(plain, 4 * rounds);
 }
 
-// Negative control: a lock that raises its flag too late must be detected. Each attempt has thousands of chances to
-// fail.
+// Negative control: a lock that raises its flag too late must be detected. Each attempt gives the fault thousands of
+// chances to show.
 TEST(LocksStressControl, FindsTheLogicFault) {
   int seen = 0;
   for (int attempt = 0; attempt < 20 && seen == 0; ++attempt) {

@@ -65,7 +65,7 @@ TYPED_TEST(OfEpochs, GarbageIsFreedWhileTheSetIsUsed) {
   EXPECT_GT(set.garbage_bytes(), 0);
 }
 
-/// Shows the limitation of epochs that the header describes, for which hazard pointers are the remedy.
+/// Shows the limit of epochs that the header describes. Hazard pointers do not have this limit.
 TYPED_TEST(OfEpochs, AThreadThatStopsHoldsBackAll) {
   TypeParam set;
   set.insert(Counted(50));
@@ -138,7 +138,7 @@ TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
     });
   for (std::thread& thread : ending) thread.join();
   insert_and_erase(set, 100000);
-  constexpr unsigned records = 64;  // bound of the threads that the process has had at a time
+  constexpr unsigned records = 64;  // at least the largest number of threads at one time in this process
   EXPECT_LE(set.garbage(), records * 64 + 8 * records);
 }
 
@@ -175,8 +175,8 @@ void use_by_many_threads() {
 TYPED_TEST(OfEpochs, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 TYPED_TEST(OfHazards, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 
-/// Uses the set in the destructor of a thread_local object. The object is older than the set's own data of the thread,
-/// so it is destroyed later.
+/// Uses the set in the destructor of a thread_local object. The object is constructed before the set's thread-local
+/// data, so it is destroyed after this data.
 template <class Set>
 struct UsesAtExit {
   Set* set = nullptr;

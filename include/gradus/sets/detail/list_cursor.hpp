@@ -7,9 +7,9 @@
 
 namespace gradus::sets_detail {
 
-/// A position in a loop: a node that was in the set when the loop reached it. A Set of sorted nodes has `domain_`,
-/// `head_`, `compare_`, node_at(), first_link() and find(guard, precedes, slot). find() returns the first node whose
-/// key does not precede, and the slot that protects it.
+/// A position in a loop: a node that was in the set when the loop reached it. `Set` must have sorted nodes and the
+/// members `domain_`, `head_`, `compare_`, node_at(), first_link() and find(guard, precedes, slot). find() returns the
+/// first node whose key does not satisfy `precedes`, and the slot that protects this node.
 template <class Set>
 class list_cursor {
   using node = typename Set::node;
@@ -26,7 +26,7 @@ class list_cursor {
   // seq_cst: a loop must not return a key that was removed before the loop reached it. See the heads of the sets.
   template <class Link>
   void go_on_from(const Link& link) {
-    node* const old = here_;  // null at the beginning; still protected by its slot
+    node* const old = here_;  // null at the beginning of the loop, otherwise still protected by its slot
     const unsigned old_slot = slot_;
     slot_ ^= 1;
     for (word next = hold_.protect(slot_, link, std::memory_order_seq_cst);;) {
@@ -40,7 +40,7 @@ class list_cursor {
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))
-        return;  // otherwise here_ was removed: continues from here_ or, if that is not allowed, from `old`
+        return;  // otherwise here_ was removed: continues from here_ or, under hazard_pointers, from `old`
     }
   }
 

@@ -7,8 +7,8 @@
 
 namespace gradus::sets_detail {
 
-/// A test-and-test-and-set lock: it reads the flag first, and tries to set it only if it is free. Lockable; no order of
-/// arrival.
+/// A test-and-test-and-set lock: it reads the flag first, and tries to set the flag only if it is clear. Lockable; no
+/// order of arrival.
 template <class Policy = set_policy>
 class basic_byte_lock {
  public:

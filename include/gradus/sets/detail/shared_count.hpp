@@ -13,7 +13,7 @@ namespace gradus::sets_detail {
 template <class Policy>
 class shared_count {
  public:
-  // relaxed: a counter orders nothing, and sum() only promises a sum of values that the parts had.
+  // relaxed: a counter orders nothing, and sum() may add values that the parts had at different times.
   void add(std::int64_t change) noexcept {
     parts_[thread_number() % parts].value.fetch_add(change, std::memory_order_relaxed);
   }
