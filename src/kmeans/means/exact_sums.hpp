@@ -13,7 +13,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// The result of presence(): tells whether a cluster has a point of positive weight.
+/// The result of presence(): shows whether a cluster has a point of positive weight.
 enum class Presence : std::uint8_t { none, some, unknown };
 
 /// Returns the number of high limbs per cluster for d columns, which is also the number of low limbs. This number is d,
