@@ -355,11 +355,11 @@ void add_fewer_points(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  const auto rounded =
-      [](CaseData data) {  // textbook arithmetic may compute a mean of equal values that differs from the value
-        data.well_conditioned = false;
-        return data;
-      };
+  // Textbook arithmetic may compute a mean of equal values that differs from the value.
+  const auto rounded = [](CaseData data) {
+    data.well_conditioned = false;
+    return data;
+  };
   add("all_equal", [=](auto seed) { return rounded(plain(repeated(uniform(1, 3, seed), 300), 3, 30)); });
   add("all_equal_kept", [=](auto seed) {
     CaseData data = rounded(plain(repeated(uniform(1, 3, seed), 300), 3, 30));

@@ -23,6 +23,7 @@ struct CaseData : KMeansOptions {
   double float_weight_scale = 1;
   std::vector<std::int64_t> first_rows;  ///< the rows that are the initial centroids; if empty, the first k rows
   std::int64_t padding = 0;              ///< number of elements between rows
+
   /// True if textbook arithmetic should agree with the oracle, because neither ties nor cancellation affect the result.
   bool well_conditioned = true;
 };

@@ -102,8 +102,8 @@ class Oracle {
         });
       const std::vector<std::int64_t> counts = members;
       const auto occupied = k_ - std::count(counts.begin(), counts.end(), 0);
-      std::int64_t left = problem_.different_points -
-                          occupied;  // number of different points that are not yet the centroid of a cluster
+      // Number of different points that are not yet the centroid of a cluster.
+      std::int64_t left = problem_.different_points - occupied;
       std::size_t next = 0;
       for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
         if (counts[at(cluster)] > 0) continue;

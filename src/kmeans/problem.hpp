@@ -109,6 +109,7 @@ struct Problem {
   Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< the state from which the fit resumes; null: start at the beginning
   std::stop_token stop;                     ///< stop request of the job; core/stop.hpp says how to poll it
+
   /// Called now and then by the calling thread with the number of points that the last assignment has labelled. May be
   /// empty.
   std::function<void(std::int64_t)> progress;

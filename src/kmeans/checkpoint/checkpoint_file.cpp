@@ -211,8 +211,8 @@ void require_no_other_file(const std::string& path, bool resumes) {
 }
 
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
-  return 6 *
-         centroid_bytes;  // writing holds three sets of centroids; reading holds three sets and the bytes of the file
+  // Writing holds three sets of centroids; reading holds three sets and the bytes of the file.
+  return 6 * centroid_bytes;
 }
 
 template <class T>

@@ -27,12 +27,13 @@ namespace gradus::kmeans_detail {
 template <class T>
 struct JobState {
   int restart = 0;  ///< number of the current fit; if all fits are done, the number of restarts
-  std::optional<SeedingState>
-      seeding;  ///< the choice of first centroids so far, if the current fit has not finished it
-  std::optional<FitState<T>>
-      fit;  ///< the state after some iterations; empty (like `seeding`) if the current fit has not started
-  std::optional<KMeansResult<T>>
-      best;  ///< the best of the earlier fits, without labels and counts, which are recomputed
+
+  /// The choice of first centroids so far, if the current fit has not finished it.
+  std::optional<SeedingState> seeding;
+  /// The state after some iterations; empty (like `seeding`) if the current fit has not started.
+  std::optional<FitState<T>> fit;
+  /// The best of the earlier fits, without labels and counts, which are recomputed.
+  std::optional<KMeansResult<T>> best;
 };
 
 /// Returns the text that identifies the job: the lines of `call` (see call_text()), and hashes of the rows in the
@@ -77,6 +78,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   void write(const FitView<T>& fit) override;
   bool is_due() const override;
   void write_seeding() override;  ///< writes even if no row is chosen yet
+
   /// Writes the rows chosen so far after a stop request, unless the file already holds a later state.
   void write_what_is_chosen();
   /// Waits until the file is on disk.

@@ -10,8 +10,10 @@ namespace gradus::kmeans_detail {
 struct SeedingState {
   std::vector<std::int64_t> sample;  ///< k-means||: the first row, and the rows chosen in the completed rounds
   std::vector<std::int64_t> rounds;  ///< k-means||: the number of rows chosen in each round
-  std::vector<std::int64_t>
-      chosen;  ///< k-means++: the rows chosen so far; as the last part of k-means||, their indices in `sample`
+
+  /// With k-means++: the rows chosen so far. At the end of k-means||: the indices in `sample` of the rows chosen so
+  /// far.
+  std::vector<std::int64_t> chosen;
 };
 
 /// Receives the progress of seeding. The seeding code updates `seeding` after every step, and then calls is_due().

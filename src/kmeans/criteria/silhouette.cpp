@@ -127,8 +127,9 @@ class Measurement {
 
   struct Scratch {
     std::vector<double> sums;  ///< clusters x tile_points
-    std::vector<const std::int32_t*>
-        rows;  ///< for each labeling: the part of rows_ that begins at the current other point
+
+    /// For each labeling: the part of rows_ that begins at the current other point.
+    std::vector<const std::int32_t*> rows;
   };
   Scratch scratch() const {
     return {std::vector<double>(static_cast<std::size_t>(clusters_ * tile_points)),
@@ -142,8 +143,8 @@ class Measurement {
     const std::int64_t first = tile * tile_points;
     const std::int64_t present = std::min(tile_points, points_.rows() - first);
     const T* own[tile_points];
-    for (std::int64_t point = 0; point < tile_points;
-         ++point)  // fills an incomplete tile with copies of its last point
+    // Fills an incomplete tile with copies of its last point.
+    for (std::int64_t point = 0; point < tile_points; ++point)
       own[point] = points_.row(first + std::min(point, present - 1));
     std::ranges::fill(sums, 0.0);
     double squared[most_others * tile_points];
@@ -178,8 +179,9 @@ class Measurement {
   std::int64_t clusters_;
   std::vector<std::vector<std::int64_t>> counts_;
   std::vector<std::int32_t> offsets_;  ///< for each labeling: the number of clusters in all earlier labelings
-  std::vector<std::vector<std::int32_t>>
-      rows_;  ///< for each labeling and point: the row of `sums` for the point's cluster
+
+  /// For each labeling and point: the row of `sums` for the point's cluster.
+  std::vector<std::vector<std::int32_t>> rows_;
 };
 
 }  // namespace

@@ -256,8 +256,9 @@ class ColumnTotals {
   std::int64_t rows_together_;
   std::vector<double> to_high_, exact_from_;  ///< one number per lane
   std::vector<std::uint64_t> limbs_;          ///< raw limbs: high, then middle, then low
-  std::vector<std::unique_ptr<core::ExactAccumulator>>
-      small_;                ///< sums of values too small for the limbs; usually all null
+
+  /// Sums of values too small for the limbs; usually all null.
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;
   std::uint64_t steps_ = 0;  ///< number of combined rows added
   std::uint64_t rest_ = 0;   ///< number of single rows added to the first lanes
 };

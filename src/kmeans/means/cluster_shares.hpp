@@ -60,6 +60,7 @@ template <class T>
 struct UpdatedClusters {
   std::vector<double> explained;  ///< the cluster's term of the explained inertia (see Lloyd::explain())
   std::vector<double> moved;      ///< square of the distance by which the cluster's centroid moved
+
   /// For each cluster: the columns in which the sums do not determine the mean, in ascending order.
   std::vector<std::vector<std::int32_t>> doubtful;
   MatrixView<T> centroids;

@@ -114,8 +114,8 @@ void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads) {
-  constexpr std::size_t most_rows =
-      65536;  // number of rows that are read at a time (for points on a GPU: copied at a time)
+  // Number of rows that are read at a time (for points on a GPU: copied at a time).
+  constexpr std::size_t most_rows = 65536;
   core::Ranks& ranks = problem.ranks();
   const std::vector<std::vector<std::int64_t>> members =
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });

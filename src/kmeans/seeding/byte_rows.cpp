@@ -598,8 +598,8 @@ HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& tri
   // If the registers can hold the sums of two vectors of points, uses two. More independent sums hide the latency of a
   // product.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
-  constexpr std::int64_t ahead =
-      4096;  // prefetch distance in bytes; prefetching a whole long panel would evict the current one
+  // Prefetch distance in bytes; prefetching a whole long panel would evict the current one.
+  constexpr std::int64_t ahead = 4096;
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.pairs + 2 * first * rows.quads;

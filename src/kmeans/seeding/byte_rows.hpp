@@ -169,8 +169,8 @@ struct ByteScratch {
   std::vector<std::int32_t> products;
   std::vector<float> estimates;  ///< q.p; only for few candidates
   std::vector<float> bounds;
-  std::vector<std::uint32_t>
-      open;  ///< only for few candidates: per candidate, one bit per point to which it may be nearest
+  /// Only for few candidates: per candidate, one bit per point to which it may be nearest.
+  std::vector<std::uint32_t> open;
 
   void make(std::int64_t candidates) {
     undecided.resize(static_cast<std::size_t>(candidates));

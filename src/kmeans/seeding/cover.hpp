@@ -122,8 +122,8 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_chunk_rows =
-      65536;                                         // the order stores the place of a point in its chunk in 16 bits
+  // The order stores the place of a point in its chunk in 16 bits.
+  static constexpr std::int64_t most_chunk_rows = 65536;
   static constexpr std::int64_t ahead = 32;          // prefetch distance, in points
   static constexpr std::int64_t batch_points = 256;  // number of points whose distances are computed together
 
@@ -152,11 +152,12 @@ class Cover final : public Potential<T> {
       target.resize(static_cast<std::size_t>(rows));
       gained.resize(candidates);
     }
-    std::vector<std::uint8_t>
-        target;  ///< for each place in the chunk: 0 if the point stays, otherwise 1 + the index of its new chosen row
+    /// For each place in the chunk: 0 if the point stays, otherwise 1 + the index of its new chosen row.
+    std::vector<std::uint8_t> target;
     std::vector<char> losers;  ///< for each segment: nonzero if some of its points leave it
-    std::vector<std::vector<std::uint16_t>>
-        gained;  ///< for each new chosen row: the places of the points that it gains
+
+    /// For each new chosen row: the places of the points that it gains.
+    std::vector<std::vector<std::uint16_t>> gained;
   };
 
   /// For each pair of a chosen row and a candidate, stores a squared distance. Points of the chosen row within this
@@ -361,8 +362,9 @@ class Cover final : public Potential<T> {
   }
 
   std::int64_t at_once_ = 0;  ///< number of points per batch; less than batch_points if rows are long
-  Buffer<std::uint16_t>
-      order_;  ///< for each chunk, segment by segment: the row numbers relative to the first row of the chunk
+
+  /// For each chunk, segment by segment: the row numbers relative to the first row of the chunk.
+  Buffer<std::uint16_t> order_;
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
 };

@@ -17,8 +17,8 @@ namespace gradus::kmeans_detail::rounds {
 
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int fewest_warps =
-    6;  ///< shared memory must have room for at least this number of warps, in addition to the new rows
+/// Shared memory must have room for at least this number of warps, in addition to the new rows.
+constexpr int fewest_warps = 6;
 constexpr int most_added = 64;  ///< the largest number of new rows per launch: eight groups of eight
 constexpr unsigned int everyone = 0xffffffffu;
 

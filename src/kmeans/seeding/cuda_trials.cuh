@@ -54,12 +54,13 @@ struct TrialJob {
 
 namespace trials {
 
-constexpr int most_warps =
-    12;  ///< few enough that each thread gets enough registers; spilled values would miss the cache
+/// Few enough that each thread gets enough registers; spilled values would miss the cache.
+constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
-constexpr int remembered =
-    64;  ///< number of pairs with a smaller distance that a warp can store until the best trial is known
+
+/// Number of pairs with a smaller distance that a warp can store until the best trial is known.
+constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
 /// Capacity of a warp's queue: all pairs of one tile and eight trials, plus up to 31 earlier pairs.
@@ -301,8 +302,8 @@ class Walker {
 
   /// Adds the best trial: lowers the distances of the points that are nearer to it, and updates the sums of all blocks.
   __device__ void add(int step, int best) {
-    constexpr int most_parts =
-        (most_blocks + 31) / 32;  // number of sums per thread in the extreme case that a block is a single warp
+    // Number of sums per thread in the extreme case that a block is a single warp.
+    constexpr int most_parts = (most_blocks + 31) / 32;
     const Word* const published = published_gains(step, best);
     Word first_gain = 0;  // loaded early to hide the latency
     if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))

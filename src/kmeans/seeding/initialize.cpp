@@ -233,8 +233,8 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      for (std::int64_t row = 0; row < rows.rows(); ++row)
-        is_new(rows.row(row));  // marks the rows as seen, for the search on the next rank
+      // Marks the rows as seen, for the search on the next rank.
+      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError(about("points") + "fewer different points of positive weight than clusters",
@@ -249,8 +249,8 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  SeedingCheckpoints* checkpoints_ =
-      nullptr;  ///< set by plus_plus(); steps that parallel() takes directly are not saved
+  /// Set by plus_plus(); steps that parallel() takes directly are not saved.
+  SeedingCheckpoints* checkpoints_ = nullptr;
   std::uint64_t draws_ = 0;
 };
 

@@ -73,8 +73,8 @@ class Potential : public SeedingCover {
   }
 
  protected:
-  static constexpr std::int64_t rows_per_poll =
-      16 * RowSums::block_rows;  // number of rows between two polls of the stop token
+  // Number of rows between two polls of the stop token.
+  static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;
 
   /// `points` and `weights`: this rank's part of all `rows`. The constructor of the derived class must call begin().
   /// The constructor, and every function that processes all rows, throw InterruptedError after a stop request.

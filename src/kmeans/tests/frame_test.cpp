@@ -1222,6 +1222,7 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
+
   // Memory would suffice, but with one more column the tile counters would overflow 32 bits.
   EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_bounds");
