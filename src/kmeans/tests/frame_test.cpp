@@ -659,7 +659,7 @@ TEST_P(Frame, fewer_different_points_than_clusters_are_accepted_where_asked) {
           if (metric == KMeansMetric::cosine && few.different != 1) continue;
           SCOPED_TRACE(few.name + ", init " + std::to_string(static_cast<int>(init)) + ", metric " +
                        std::to_string(static_cast<int>(metric)) + ", restarts " + std::to_string(restarts));
-          Matrix<double> first(few.clusters, few.points.columns());  // the last centroid is far from all points
+          Matrix<double> first(few.clusters, few.points.columns());  // some of these centroids get no points
           std::fill_n(first.data(), first.rows() * first.columns(), 1.0);
           for (std::int64_t cluster = 0; cluster + 1 < few.clusters; ++cluster)
             first(cluster, 0) = static_cast<double>(7 * cluster % 60);
