@@ -204,7 +204,8 @@ void add_extreme_far_points(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "far_points_at_ties_by_rounding", [](auto) {
-    // The second centroid is nearer than the first. The canonical chain rounds the two distances to the same number.
+    // Some far points are nearer to the second centroid than to the first. The canonical chain rounds the two distances
+    // to the same number.
     CaseData data = plain(Matrix<double>(7, 2), 3, 1);
     const double far = 0x1p52;
     const double rows[] = {1.75, 1, 2, 0, 0, 0, far, 0, far, 1, far, 0, -far, 0};
@@ -355,7 +356,7 @@ void add_fewer_points(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // Textbook arithmetic may compute a mean of equal values that differs from the value.
+  // In textbook arithmetic, the mean of equal values may differ from these values.
   const auto rounded = [](CaseData data) {
     data.well_conditioned = false;
     return data;

@@ -66,8 +66,8 @@ struct Statistics {
   double coordinate_scale = 1;  ///< a power of two that scales coordinate differences to at most 1
 
   /// `finest_weight` is the exponent of the lowest bit of any scaled weight. `finest` holds the exponent of the lowest
-  /// bit in each column. It is filled together with the ranges or on first use, and all copies of the statistics share
-  /// it.
+  /// bit in each column. `finest` is filled together with the ranges or on first use, and all copies of the statistics
+  /// share it.
   int finest_weight = 0;
   std::shared_ptr<std::vector<int>> finest = std::make_shared<std::vector<int>>();
 

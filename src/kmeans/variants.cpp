@@ -50,8 +50,8 @@ core::Rows<Variant> variants() { return table; }
 
 namespace {
 
-/// Returns shapes with few, some and many columns. Some variants are specialised for certain numbers of columns, and
-/// these shapes cover them all.
+/// Returns shapes with few, some and many columns, to cover the variants that are specialised for certain numbers of
+/// columns.
 std::vector<Shape> usual_shapes() {
   std::vector<Shape> shapes;
   for (const std::int64_t dimensions : {2, 16, 128})
@@ -84,8 +84,8 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
   const bool ordered = shape.points >= 1 << 18 && cuda_ordered_rung.supports(shape, machine) &&
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;
-  // If there are more than eight columns, both variants for few columns compute sixteen. For such points, cuda_tensor
-  // is faster from about a hundred clusters on (docs/decisions/0021).
+  // With more than eight columns, both variants for few columns (cuda_ordered and cuda_small_dim) compute as if there
+  // were sixteen. In this case, cuda_tensor is faster from about a hundred clusters on (docs/decisions/0021).
   const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
   return tiled ? cuda_tensor_rung : few_columns;
 }

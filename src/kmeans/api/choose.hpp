@@ -15,15 +15,15 @@ namespace gradus::kmeans_detail {
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if the whole job runs on the GPU. With several ranks, the job stays on the CPU. Only the variant runs
-/// on the GPU then, on a copy of the points.
+/// Returns true if the whole job runs on the GPU. With several ranks, the job stays on the CPU. In this case, only the
+/// variant runs on the GPU, on a copy of the points.
 bool stays_on_gpu(const Variant& variant, const Execution& execution);
 
-/// A time in nanoseconds so long that all threads are used.
+/// A time in nanoseconds that is long enough to use all threads.
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// Sets the number of threads, unless the caller has set it. If the result's bits do not depend on this number, a small
-/// job gets no more threads than speed it up.
+/// job gets only the threads that make it faster.
 void choose_threads(const Shape& shape, const Variant& variant, Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -33,7 +33,7 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
 /// memory before the variant allocates, so the estimate is the larger of the two amounts.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
-// The functions below estimate the memory of several fits whose results are kept.
+// The functions below are for estimates of several fits whose results are kept.
 
 /// Returns the options of a fit with `clusters` clusters to points that are already standardized.
 KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);

@@ -20,8 +20,8 @@ struct ModelCall {
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);
-/// Returns a plan for arguments that check_arguments() has accepted. Before that, the ranks compare their calls: see
-/// begin_on_ranks(). `others`: the memory places of all arrays except points and centroids.
+/// First, the ranks compare their calls: see begin_on_ranks(). Then returns a plan. check_arguments() must have
+/// accepted the arguments. `others`: the memory places of all arrays except points and centroids.
 template <class T>
 JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
                  RunsVariant runs_variant);

@@ -303,7 +303,7 @@ void CheckpointFile<T>::start(core::NpzContent content) {
   content_ = std::move(content);
   try {
     writer_ = std::thread([this] { write_content(); });
-  } catch (const std::system_error&) {  // the system starts no more threads
+  } catch (const std::system_error&) {  // the system cannot start another thread
     write_content();
   }
 }

@@ -106,8 +106,8 @@ class Moves {
 }  // namespace
 
 // In each round, every rank sends a batch of its farthest points. A rank that sends a full batch may have further
-// points, which come after the last point of its batch. Therefore the merged order is complete only down to a certain
-// point: of the last points of all full batches, the farthest.
+// points, which come after the last point of its batch. Of the last points of all full batches, let P be the farthest.
+// The merged order is complete only down to P.
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty) {

@@ -104,7 +104,8 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
 inline constexpr int counted_in_shared = 8192;
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-/// Largest number of entries in a run of a warp; shorter runs have at least a quarter of it.
+/// Largest number of entries in a run. With few entries, runs are shortened, but to no less than a quarter of this
+/// number.
 inline constexpr int run_entries = 128;
 inline constexpr int add_threads = 256;
 inline constexpr int lane_columns = 4;  ///< columns per lane: a warp adds up 128 columns at once

@@ -54,8 +54,8 @@ inline Quantizer weight_quantizer(double largest, std::int64_t rows) {
   return {largest <= tiny_weight ? 2 * largest * weight_unit(largest) : 1.0, rows};
 }
 
-/// Returns the index of the random number for a row in a round of k-means||. These indices differ from all indices that
-/// other draws use, because those count up from 0.
+/// Returns the index of the random number for a row in a round of k-means||. These indices are at least 2^48. The
+/// indices of other draws count up from 0, so no index is used twice.
 constexpr std::uint64_t draw_index(int round, std::int64_t row) {
   return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
 }

@@ -7,7 +7,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Number of bits per coordinate, for cells with `Columns` coordinates whose places have 32 bits.
+/// Number of bits per coordinate of a cell. It is chosen so that the place of a cell has at most 32 bits.
 template <int Columns>
 constexpr int curve_bits = 32 / Columns;
 

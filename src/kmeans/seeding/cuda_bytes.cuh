@@ -422,7 +422,7 @@ class Chains {
       }
       cuda::end_group();
     };
-    // Lane 4 g + t loads unit t of each piece of row y number g.
+    // Lane 4 g + t loads unit t of each piece of the row y with number g.
     const int number = lane / width;
     const T* const other = rows.data + which[number < others ? number : 0] * rows.stride;
     const auto ask = [&](int piece) {

@@ -195,7 +195,8 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
-      // The point's distance to the nearest new row has an upper bound, which is a new, smaller reach for the point.
+      // If the upper bound of the distance to the nearest new row is smaller than the point's reach, reduces the reach
+      // to it.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));

@@ -54,7 +54,7 @@ struct TrialJob {
 
 namespace trials {
 
-/// Few enough that each thread gets enough registers; spilled values would miss the cache.
+/// This number is small enough that each thread gets enough registers. Spilled values would miss the cache.
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
@@ -410,7 +410,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Ignores rows after the block's last row.
+    // Clears the bits of rows after the block's last row.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;

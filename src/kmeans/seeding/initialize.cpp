@@ -149,7 +149,7 @@ class Seeding {
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_.stop);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
-      if (cover.takes_steps(trials)) {  // such a cover takes several steps per call
+      if (cover.takes_steps(trials)) {  // each call takes several steps
         cover.take_steps(trials, k_, random_, draws_, chosen);
         report(chosen.size());
         keep_steps(chosen);

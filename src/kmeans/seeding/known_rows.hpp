@@ -1,5 +1,5 @@
 // Data that the ranks exchange while they choose the first centroids. Every rank compares its rows with the chosen or
-// tried rows, so it needs their coordinates. To draw rows, it needs sums of all ranks.
+// tried rows, so it needs their coordinates. To draw rows, it needs the sums of all ranks.
 #pragma once
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 
 namespace gradus::kmeans_detail {
 
-/// Selects the additional memory that the choice uses for points in host memory: an 8-bit copy (byte_rows.hpp), or all
-/// distances (dense_cover.hpp). `dense` stores all distances wherever this is possible. The chosen rows do not depend
-/// on the selection.
+/// Selects the additional memory that the choice uses for points in host memory: an 8-bit copy (byte_rows.hpp), or
+/// stored distances (dense_cover.hpp). `dense` selects the dense cover wherever it can be used. The chosen rows do not
+/// depend on the selection.
 enum class SeedingFilter { where_it_pays, never, always, dense };
 
 // The number of rounds of k-means||, and the expected number of rows per round in units of k. Bahmani et al. found that

@@ -1,5 +1,5 @@
-// Draws rows with probabilities proportional to their weights. This draws the first row of k-means++ and k-means||, and
-// all rows of KMeansInit::random.
+// Draws rows with probabilities proportional to their weights. Used for the first row of k-means++ and k-means||, and
+// for all rows of KMeansInit::random.
 #pragma once
 
 #include <algorithm>

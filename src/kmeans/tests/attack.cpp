@@ -392,7 +392,7 @@ class Attack {
       if (run.contract == core::Contract::same_bits || (made.tame && made.has_reference))
         judge("kmeans", run, &Check<T>::fit_fault);
     for (std::size_t at = 0; at < runs.size(); ++at)
-      // At the last run of each variant.
+      // Checks predictions only in the last run of each variant.
       if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)
         for (const auto fault : {&Check<T>::predict_fault, &Check<T>::weighted_predict_fault})
           judge("predict", runs[at], fault);

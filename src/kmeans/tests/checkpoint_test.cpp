@@ -98,7 +98,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.init = init;
   job.options.tolerance = 0;
   accept_coinciding_points(job.options);
-  // Far away from the points, so that some centroids get no points.
+  // The given centroids are far away from the points, so that some of them get no points.
   for (std::int64_t cluster = 0; cluster < k; ++cluster)
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;

@@ -332,9 +332,9 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
             mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
-// The points are in distant groups. Therefore the first rows of a round reduce the sum so far that the integers are
-// recomputed. With 21 columns, rows cannot be read in units of 16 bytes. With 801 columns, a warp cannot hold the bytes
-// of a row.
+// The points are in distant groups. Therefore the first rows of a round reduce the sum below the value at which the
+// integers are recomputed. With 21 columns, rows cannot be read in units of 16 bytes. With 801 columns, a warp cannot
+// hold the bytes of a row.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   using T = TypeParam;
   struct Shape {

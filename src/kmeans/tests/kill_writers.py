@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kills `gradus kmeans -o DIR` at random moments and examines what it left.
 
-Each job overwrites an older result. Each job has another number of clusters, which shows what job wrote a file. After a
-kill, the folder holds one of:
+Each job overwrites an older result. The number of clusters shows which job wrote a file. After a kill, the folder holds
+one of:
 
   whole     centroids, labels and summary of the same job
   refused   a summary that says that the result is unfinished; `gradus predict` refuses the centroids

@@ -6,7 +6,8 @@ import shutil
 
 from kit import Case, content
 
-# Options with numbers whose shortest text must give the same bits. test_every_choice() adds all enumerators.
+# Options whose values are numbers. The shortest text of such a number must give the same bits again.
+# test_every_choice() adds all enumerators.
 RUNS = [
     ["-k", 4],
     ["-k", 3, "--init", "random", "--seed", 2**64 - 1, "--restarts", 3],
