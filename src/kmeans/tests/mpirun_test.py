@@ -348,7 +348,7 @@ class Faults(KMeansCase):
             self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
-        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # on the same file system, for the link
+        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # a hard link needs the same file system
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder, "gradus")
         os.link(GRADUS, program)
@@ -425,7 +425,7 @@ class Ended(KMeansCase):
         return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
 
     def signals_at(self, moment):
-        """For mpirun: see src/ranks/tests/signals.cpp."""
+        """Returns options of mpirun. They load the library that src/ranks/tests/signals.cpp describes."""
         library = os.path.join(os.path.dirname(GRADUS), "libmpi_signals.so")
         return ["-x", "LD_PRELOAD=" + library, "-x", "GRADUS_TEST_SIGNALS=" + moment]
 

@@ -1,5 +1,5 @@
-"""Ranks that are killed, stopped or asked to end at random moments. No process hangs, no file is torn, and the job
-resumes on another number of ranks and gives the bytes of an uninterrupted job.
+"""Kills ranks, stops them, or asks them to end, at random moments. No process may hang, and no file may be torn. The job
+must resume on another number of ranks and give the bytes of an uninterrupted job.
 
 GRADUS_RANK_KILLS sets the number of kills (4), GRADUS_RANK_KILLS_SEED the seed, GRADUS_RANK_KILLS_BESIDE the number of
 concurrent jobs (2). ./dev test --full runs 300.

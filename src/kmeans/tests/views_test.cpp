@@ -1,4 +1,4 @@
-// Every public call of k-means rejects malformed views.
+// Tests that every public call of k-means rejects malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
