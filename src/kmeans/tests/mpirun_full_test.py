@@ -1,4 +1,4 @@
-"""The enumeration of mpirun_test.py with ten times as many combinations."""
+"""Tests the combinations of mpirun_test.py, ten times as many of them."""
 
 import os
 

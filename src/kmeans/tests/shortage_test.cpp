@@ -1,4 +1,5 @@
-// Public calls throw gradus::OutOfMemoryError if memory runs out, at whichever allocation this happens.
+// Tests that public calls throw gradus::OutOfMemoryError if memory runs out. Each allocation of a call is made to fail
+// in turn.
 #include "tests/shortage.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 namespace room = kmeans_detail;
 
-// Returns enough points for several chunks of seeding, so that several of its threads have work.
+// Returns enough points for several chunks, so that several threads take part in seeding.
 Matrix<float> some_points() {
   Matrix<float> points(2100, 3);
   core::generate_points<float>({.kind = core::Generator::uniform, .seed = 3, .low = 0, .high = 10}, 0, points.view(),
