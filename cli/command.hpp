@@ -20,8 +20,8 @@ using Action = std::function<int()>;
 /// The common options that a subcommand supports in addition to its specific options.
 enum class Common : std::uint8_t {
   none,    ///< for commands that print text for a shell or a pager
-  output,  ///< adds --json and --quiet: Session::json, Session::quiet
-  place,   ///< also adds --device, --threads, --memory-limit, --gpu-memory-limit: Session::execution
+  output,  ///< adds --json and --quiet, which set Session::json and Session::quiet
+  place,   ///< also adds --device, --threads, --memory-limit, --gpu-memory-limit, which set Session::execution
   job      ///< also adds --variant, --pin, --block-size
 };
 
@@ -62,8 +62,8 @@ struct Generator {
   std::string_view name;
   std::string_view summary;  ///< description in a few words
   std::string_view density;  ///< the elements whose share --density sets; empty: the kind has no density
-  /// Adds the kind's options under the current heading. They have an effect for this kind only. The returned action
-  /// writes the file.
+  /// Adds the kind's options under the current heading. These options affect this kind only. The returned action writes
+  /// the file.
   Action (*setup)(Options& options, Session& session, const Request& request);
 };
 

@@ -90,14 +90,17 @@ class Options {
   /// Adds an option with a few named values. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// Adds an option with named values that may be left out. `initial` describes the default in the help.
+  /// Adds an option with a few named values. The target stays empty if the option is not given. `initial` describes the
+  /// default in the help.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
-  /// Adds an option of a table. Parsing the flag sets the member of `options`, whose value is shown as the default.
+  /// Adds an option from an option table. Parsing the flag sets the option's member of `options`. The value of the
+  /// member is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// Adds an option of a table whose value parse() reads, because the program accepts more than the member can hold.
+  /// Adds an option from an option table. Its value is read by parse(), because the program accepts more than the
+  /// member can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// Adds a flag for each option that only some variants of the problem have: see Execution::variant_options.

@@ -53,7 +53,7 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-/// Throws InputError if neither the file nor the command line states if the frame's box is periodic.
+/// Throws InputError if neither the file nor the command line states whether the frame's box is periodic.
 Box box_of(const Arguments& arguments, const files::Frame& frame);
 
 /// Returns the library's options for points in this box.

@@ -405,7 +405,7 @@ int run_program(int argument_count, char** arguments) {
   Session session;
   session.root = &root;
   std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint and may arrive before the fit starts
-  // Exceeding the file size limit then makes write() fail, which is reported with a message.
+  // With this signal ignored, exceeding the file size limit makes write() fail, which is reported with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   const char* no_colour = std::getenv("NO_COLOR");
   session.columns = terminal_columns(STDOUT_FILENO);

@@ -43,7 +43,7 @@ struct Chart {
 struct PageTable {
   struct Column {
     std::string heading;
-    bool words = false;  ///< these columns are aligned left and wrapped
+    bool words = false;  ///< true: the column is aligned left and wrapped
   };
   enum class Tone : std::uint8_t { plain, good, bad };
   struct Cell {
