@@ -27,12 +27,12 @@ struct Axis {
   std::function<std::string()> no_effect_reason = {};
 };
 
-/// Returns the axis of a table's option. Parsing it sets the member of `options`.
+/// Returns the axis for an option of an option table. Parsing the axis sets the option's member of `options`.
 Axis axis_of(const core::Option& row, void* options);
 /// Returns the axis of an option whose values are passed to take(). The help shows `value` as the default.
 Axis axis_of(const core::Option& row, const core::Value& value, std::function<void(const core::Value&)> take);
 
-// Axes that several problems have. Each sets `target`, which holds the default and must outlive the axis.
+// Axes that several problems have. Each axis sets its `target`, which holds the default and must outlive the axis.
 
 Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);

@@ -42,7 +42,7 @@ struct VerifyRow {
   std::string skipped;     ///< reason why no case ran; empty if some did
   std::int64_t cases = 0;  ///< number of pairs of a case and a seed that ran
   std::int64_t cases_passed = 0;
-  std::int64_t cases_left_out = 0;  ///< outside of the variant's contract, or of an unsupported shape
+  std::int64_t cases_left_out = 0;  ///< pairs that did not run: not covered by the contract, or unsupported
   std::int64_t checks = 0;          ///< number of runs that were compared with the oracle
   double seconds = 0;               ///< total time of the checks
   /// Descriptions of the first few faults: case, seed, threads, and the difference.

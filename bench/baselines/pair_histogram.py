@@ -92,10 +92,11 @@ class Corrfunc:
 
 
 def explain_counts(ours, theirs, gradus, bins, periodic, dtype, extent):
-    """Returns the number of counts that differ. Raises Disagreement unless the rounding of the other program
-    explains each difference. A distance computed in precision eps, from coordinates up to `extent`, has an
-    error of less than 8 eps extent. The other program's number of pairs nearer than an edge must therefore be
-    between the exact numbers for this edge moved by that error in both directions."""
+    """Returns the number of counts that differ. Raises Disagreement unless the rounding of the other program explains
+    each difference. A distance computed in precision eps, from coordinates up to `extent`, has an error of less
+    than 8 eps extent. For each edge, we therefore count exactly the pairs nearer than the edge minus this error,
+    and the pairs nearer than the edge plus this error. The other program's number of pairs nearer than the edge
+    must be between these two numbers."""
     import numpy
 
     if ours == theirs:
@@ -233,9 +234,10 @@ def one_core(options, folder, name, rows):
 
 
 def wide_bins(options, folder, name, rows):
-    """Compares counting whole pairs of cells with counting every pair of points. Counting every pair would take
-    minutes, so it is timed on a tenth of the points, and its time is multiplied by a hundred. On this tenth,
-    both must give equal counts."""
+    """Compares the tree, which counts all pairs of two cells at once if their distances are in one bin, with a
+    variant that examines every pair of points. This variant would take minutes on all points. It is therefore
+    timed on a tenth of the points, and its time is multiplied by a hundred. On this tenth, both variants must give
+    equal counts."""
     import numpy
 
     points = uniform(rows, 3, "f8")
