@@ -101,7 +101,8 @@ def _advice(given: Type, wanted: Type, what: str, same_type_as: str) -> str:
 
 
 def refuse_rounding(array: Host, what: str, wanted: Type, same_type_as: str = "points") -> None:
-    """Raises InputError if the type, which the argument `same_type_as` determines, does not represent all elements exactly."""
+    """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
+    `same_type_as`, which determines this type."""
     if not may_round(array.dtype, wanted):
         return
     given = in_element_strides(array)
