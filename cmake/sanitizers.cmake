@@ -14,7 +14,7 @@ if(GRADUS_SANITIZE)
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
-  # For code that would be slow under the sanitizers without covering anything new.
+  # Code can test this macro to leave out work that is slow under the sanitizers and covers nothing new.
   add_compile_definitions(GRADUS_SANITIZED)
   # Compiles vector code for the best instruction set of this machine: see src/cpu/simd.hpp.
   include(CheckCXXSourceCompiles)

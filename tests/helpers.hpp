@@ -79,7 +79,8 @@ struct RowName {
 
 // Without a GPU
 
-/// Returns true if GRADUS_REQUIRE_GPU=1. The machine then has a GPU, so no test may be skipped because there is none.
+/// Returns true if GRADUS_REQUIRE_GPU=1. The variable states that the machine has a GPU, so that no test may be skipped
+/// for want of a GPU.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";

@@ -1,8 +1,9 @@
-"""The documentation site in a browser: no request to another machine, no sideways scrolling, readable text, a search that works.
+"""Tests the documentation site in a browser: it makes no request to another machine, never scrolls sideways, has
+readable text, and its search works.
 
 usage: site_browser_test.py SITE
 
-Chromium opens each page from its folder, without a server, narrow and wide, in the light and in the dark scheme.
+Chromium opens each page from its folder, without a server, in narrow and wide windows, in light and dark mode.
 """
 
 import pathlib

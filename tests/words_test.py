@@ -85,7 +85,7 @@ def area(name):
 
 
 def changed_lines(root, base):
-    """{file: lines that differ from the revision}."""
+    """Returns {file: lines that differ from the revision}."""
     lines, name = collections.defaultdict(set), ""
     for line in subprocess.run(["git", "-c", "core.quotePath=false", "diff", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff",
                                 "--src-prefix=a/", "--dst-prefix=b/", base], cwd=root, capture_output=True, text=True,
