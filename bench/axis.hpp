@@ -11,8 +11,8 @@
 
 namespace gradus::bench {
 
-/// A setting with one or several values. It is an option of `gradus bench` and a key of an experiment, and both are
-/// parsed here.
+/// A setting with one or several values. The setting is an option of `gradus bench` and a key of an experiment. Both
+/// forms are parsed here.
 struct Axis {
   std::string name;     ///< for example "bin-width", for --bin-width on the command line and bin_width in an experiment
   std::string letter;   ///< short form on the command line; may be empty
@@ -23,7 +23,7 @@ struct Axis {
   std::function<void(const std::string& label, const std::string& text)> parse;
   std::vector<std::string> choices = {};  ///< completions for the shell
   bool file = false;                      ///< true if the value may also be a file name
-  /// Returns why the setting has no effect with the other axes, or ""; may be null.
+  /// Returns why the setting has no effect in combination with the other axes, or "" if it has one; may be null.
   std::function<std::string()> no_effect_reason = {};
 };
 

@@ -25,8 +25,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// The kernels, compiled once per instruction set. Each kernel has enough independent chains to hide the latency of its
-// operation. It returns a value derived from its data, so that compilers do not remove its loop as dead code.
+// The kernels, compiled once per instruction set. Each kernel has several independent chains of operations, enough to
+// hide the latency of an operation. Each kernel returns a value that depends on its data, so that compilers do not
+// remove its loop as dead code.
 HWY_BEFORE_NAMESPACE();
 namespace gradus::bench {
 namespace HWY_NAMESPACE {

@@ -57,8 +57,9 @@ void scale(Experiment& experiment, double share);
 /// Removes numbers of threads above `most`, but keeps the lowest number. Returns true if any were removed.
 bool limit_threads(Experiment& experiment, int most);
 
-/// Returns the measured row to compare with a published figure. It has the same shape and variant, the same number of
-/// threads or the next lower one, and the fastest pinning. Returns null if there is no such row.
+/// Returns the measured row to compare with a published figure, or null if there is no such row. The row has the same
+/// shape and variant, the same number of threads or, if this was not measured, the next lower one, and the fastest
+/// pinning.
 const Row* counterpart(const Published& published, const Report& report);
 
 /// Confirms a speed-up if the measured one is at least 90 % of it, otherwise refutes it. Does not judge times, because

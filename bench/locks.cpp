@@ -27,7 +27,7 @@ constexpr std::int64_t most_timed_waits = 200000;
 
 std::string nanoseconds(double value) { return fmt::format("{:.3g}", value); }
 
-/// Threads that compete for one lock. They have some work inside and outside the critical section.
+/// Threads that compete for one lock. Each thread works inside and outside of the critical section.
 class LockWorkload : public Workload {
  public:
   LockWorkload(Problem problem, std::stop_token stop) : problem_(std::move(problem)) {

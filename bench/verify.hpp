@@ -31,7 +31,7 @@ inline constexpr std::string_view contract_legend =
     "within x: the textbook's arithmetic, to this relative tolerance. invariants: several results are correct; the\n"
     "required properties are checked.\n";
 
-/// Returns the bound of the relative difference. It is 0 for equal bits, and null if the contract has no bound.
+/// Returns the bound of the relative difference: 0 for equal bits, null if the contract has no bound.
 nlohmann::json tolerance_json(const core::Contract& contract);
 
 /// The result of one variant in one data type.

@@ -1,5 +1,6 @@
 // The table of the subcommands of `gradus`. commands.cpp lists the general commands, and cli/<problem>.cpp lists the
-// commands of a problem. Each command has a file. Parsing, help, completion and the manual all loop over commands().
+// commands of a problem. Each command is defined in a separate file. Parsing, help, completion and the manual all loop
+// over commands().
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct Command {
   std::string_view first_comment{};  ///< comment next to `first_line`
   std::vector<WrittenFile> files = {};
   bool on_ranks = false;     ///< the command can run as several ranks under mpirun
-  bool is_repeated = false;  ///< the command writes a summary, from which --repeat can run it again
+  bool is_repeated = false;  ///< the command writes a summary, from which --repeat can repeat the run
 };
 
 /// A kind of input that `gradus generate` makes for a problem.

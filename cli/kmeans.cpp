@@ -282,8 +282,8 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
   return hashes;
 }
 
-/// The files of a result and its page. They are opened before the work, so that a folder that cannot be written fails
-/// early.
+/// The files of a result and the file of its page. All are opened before the work starts, so that a folder that cannot
+/// be written fails early.
 class ResultFiles {
  public:
   template <class T>

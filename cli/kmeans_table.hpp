@@ -68,8 +68,8 @@ bool is_folder(const std::string& path);
 /// Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// Throws InputError if the file holds a fit's centroids in data units but the fit used standardized columns. Comparing
-/// points with such centroids needs the standardization in the folder.
+/// Throws InputError if the file holds the centroids of a fit in data units, but the fit used standardized columns. To
+/// compare points with such centroids, the standardization in the folder is needed.
 void refuse_standardized_file(const std::string& file);
 
 /// Checks that a new fit with these options and points can start from the `clusters` centroids of the fit in the

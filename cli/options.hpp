@@ -29,21 +29,21 @@ struct Ladder;
 
 namespace gradus::cli {
 
-/// The completions of an option's value, and the rules by which --repeat records it.
+/// The completions of an option's value, and the rules by which --repeat records the option.
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
   bool list = false;        ///< the value is a list separated by commas; its placeholder looks like "NAME,..."
   bool is_result = true;    ///< the option influences the result, so --repeat takes it from a record
   bool of_variant = false;  ///< only some variants have the option; --repeat with another --variant drops it
-  /// Returns the value as the command line spells it, also if it is the default. If there is no function, or if it
-  /// returns "", records contain the values that were given. For an unset flag, returns "".
+  /// Returns the current value as the command line spells it, even if it is the default. Returns "" for an unset flag.
+  /// If this function is null or returns "", records contain the values that were given.
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
-/// Returns the reason why a given option has no effect on the run, or "" if it has one. Called when the whole command
-/// line is known.
+/// Returns the reason why a given option has no effect on the run, or "" if the option has an effect. Called when the
+/// whole command line is known.
 using NoEffectReason = std::function<std::string()>;
 using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 

@@ -57,7 +57,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
   }
 }
 
-/// Returns these rows of the matrix. If they are all rows, returns a view without a copy.
+/// Returns the given rows of the matrix. If these are all rows, returns a view without a copy.
 template <class T>
 files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;

@@ -105,7 +105,7 @@ using Radial = PairHistogramRadialDistribution;
 /// Returns the radial distribution of each part. Without --rdf, returns nothing.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
 
-/// The columns of a table. They refer to the names and values stored with them.
+/// The columns of a table. The columns refer to `names` and `values`.
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;

@@ -232,8 +232,8 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// Returns the value of --stall-timeout. It is needed before the options are parsed, because it also limits the start
-/// of MPI.
+/// Returns the value of --stall-timeout. The value is needed before the options are parsed, because it also limits the
+/// start of MPI.
 double stall_limit_in(const std::vector<std::string>& words) {
   constexpr std::string_view name = "--stall-timeout";
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {

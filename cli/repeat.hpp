@@ -17,13 +17,12 @@ namespace gradus::cli {
 
 class RepeatedRecord {
  public:
-  /// Reads a summary, or the summary in the folder of a result. Throws InputError if it does not state how to repeat
-  /// the run.
+  /// Reads a summary, or the summary in the folder of a result. Throws InputError if the summary does not state how to
+  /// repeat the run.
   explicit RepeatedRecord(const std::string& file);
 
-  /// Gives the options that are not on the command line their recorded values. Records which options are on the command
-  /// line, for is_given(). Throws UsageError if the record belongs to another command, or if a required option has no
-  /// value.
+  /// Assigns recorded values to the options that the command line lacks. Records which options are on the command line,
+  /// for is_given(). Throws UsageError if the record belongs to another command, or if a required option has no value.
   void complete(CLI::App& app, const Session& session);
   bool is_given(const CLI::Option& option) const { return given_.contains(&option); }
 

@@ -77,7 +77,7 @@ function(gradus_of_room problem kind result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The list of problems for programs. Each includes it with a separate definition of GRADUS_PROBLEM(name).
+# Writes the list of problems for programs. A program includes this file after defining GRADUS_PROBLEM(name).
 list(TRANSFORM GRADUS_PROBLEMS REPLACE "(.+)" "GRADUS_PROBLEM(\\1)\n" OUTPUT_VARIABLE lines)
 list(JOIN lines "" lines)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/problems.inc CONTENT "${lines}" @ONLY)

@@ -42,7 +42,7 @@ struct RowOutcome {
   std::vector<std::string> differences;  ///< descriptions of differing results
 };
 
-/// Returns a case. It is generated and prepared once, and all rows of the table share it.
+/// Returns a case. Each case is generated and prepared once, and all rows of the table share it.
 template <class Trial, class T>
 const typename Trial::template PreparedCase<T>& prepared_case(const typename Trial::Case& one, std::uint64_t seed) {
   static std::map<std::pair<std::string, std::uint64_t>, typename Trial::template PreparedCase<T>> all;

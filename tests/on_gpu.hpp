@@ -26,8 +26,8 @@ class OnGpu : public testing::Test {
   }
 };
 
-/// A copy of host memory on GPU 0. It begins `offset` elements after the start of an allocation. All elements that must
-/// not be read, before the rows and between them, are NaN.
+/// A copy of host memory on GPU 0. The copy begins `offset` elements after the start of an allocation. Elements before
+/// the rows and between the rows must not be read and are NaN.
 template <class T>
 class OnDevice {
  public:

@@ -151,7 +151,7 @@ class Gradus:
         self.program, self.threads, self.folder, self.variant = program, threads, folder, variant
 
     def fit(self, clusters, iterations):
-        """Fits points.npy, starting from first.npy. Both are in the folder."""
+        """Fits the points in points.npy, starting from the centroids in first.npy. Both files are in the folder."""
         import numpy
 
         output = self.folder / "clusters"
@@ -450,8 +450,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Returns names, points and initial centroids. They are chosen without exact ties, because scikit-learn breaks
-    a tie by rounding, and Gradus by the lower index."""
+    """Returns names, points and initial centroids. These have no exact ties, because scikit-learn breaks a tie by
+    rounding, and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))

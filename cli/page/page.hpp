@@ -37,7 +37,7 @@ struct Chart {
   std::string values_name;            ///< meaning and unit of the values: "median, ms"
   std::vector<std::string> places{};  ///< in display order
   std::vector<Series> series{};
-  bool logarithmic = false;  ///< initial state, which a reader can change
+  bool logarithmic = false;  ///< initial scale of the values, which a reader can change
 };
 
 struct PageTable {

@@ -15,8 +15,8 @@ namespace {
 
 using bench::JsonValue;
 
-/// Returns true for a list of integers, or of more than three numbers. Shorter lists, such as a vector in space, are
-/// shown as text.
+/// Returns true for a list of integers, and for a list of more than three numbers of any kind. Shorter lists, such as a
+/// vector in space, are shown as text.
 bool is_list_of_numbers(const nlohmann::ordered_json& json) {
   constexpr std::size_t dimensions = 3;
   if (!json.is_array() || json.size() < 2) return false;

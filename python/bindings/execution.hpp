@@ -31,7 +31,8 @@ Fields to_python(const RunReport& report);
 inline thread_local double seconds_in_library = 0;
 
 /// Runs a job without the GIL. Every 50 ms the job acquires the GIL, lets Python handle signals and calls the progress
-/// function. An exception from either stops the job, and run() rethrows it.
+/// function. If a signal handler or the progress function raises an exception, the job stops, and run() rethrows the
+/// exception.
 class Job {
  public:
   explicit Job(const Request& request);

@@ -18,7 +18,7 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
 from mpirun import ENVIRONMENT, why_not
 
 
-# The examples in the help of this file's commands name result files. This command makes such a file.
+# Examples in the help name files of results. This command makes such a file.
 MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
 
 
@@ -302,7 +302,8 @@ class Generate(Case):
         self.refused(1, "generate", "uniform", "-n", 3, "-o", "/proc/x.npy", says=["/proc/x.npy"])
 
     def test_more_than_the_disk_holds(self):
-        """The program refuses such a file before it writes anything, and its message states both sizes."""
+        """The program refuses a file that is larger than the disk before it writes anything. Its message states both
+        sizes."""
         for name, size in [("huge.npy", "8000000000128 bytes (7.28 TiB)"), ("huge.csv", "TiB")]:
             self.refused(1, "generate", "uniform", "-n", 10**12, "-o", self.path(name),
                          says=[name, size, "are needed", "free"])
