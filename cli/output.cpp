@@ -62,8 +62,8 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// Formats the table for a narrow terminal. The first cell of each row has a line. The other cells follow below it with
-// their headings, as many per line as fit.
+// Formats the table for a narrow terminal. Each row begins with a line for its first cell. The other cells follow on
+// the lines below with their headings, as many per line as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
   std::string result;

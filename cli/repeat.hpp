@@ -26,8 +26,8 @@ class RepeatedRecord {
   void complete(CLI::App& app, const Session& session);
   bool is_given(const CLI::Option& option) const { return given_.contains(&option); }
 
-  /// Throws InputError unless the content of the option's input equals the recorded content. An input is not compared
-  /// if the command line replaces it or reads it in another way.
+  /// Throws InputError unless the content of the option's input equals the recorded content. The comparison is skipped
+  /// if the command line replaces the input or changes the way in which it is read.
   void require_same(std::string_view role, const std::string& option, const std::string& hash,
                     const std::string& path) const;
 

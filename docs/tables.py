@@ -85,7 +85,7 @@ def time_text(seconds):
 
 
 def number_text(value):
-    """Formats a gain with three significant digits, below 1 with two decimals unless it would be 0.00."""
+    """Formats a gain with three significant digits, or with two decimals if it is from 0.1 to 0.995."""
     return f"{value:.2f}" if 0.1 <= value < 0.995 else figures.digits(value)
 
 

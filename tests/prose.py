@@ -1,4 +1,5 @@
-"""The prose in the project's files: comments, docstrings, messages and documents, each with its line; and code without it.
+"""Extracts the prose from the project's files, that is comments, docstrings, messages and documents, each with its line.
+Also extracts code without prose.
 
 usage: prose.py FILE BASE     exit status 0 if FILE differs from FILE at the git revision BASE in comments alone
 """

@@ -70,8 +70,8 @@ class Tree:
         return found
 
     def unit(self, name):
-        """Returns the unit of a file: its path without the ending; a "-inl" file belongs to the unit of its base
-        name, and a public header to the problem's entry."""
+        """Returns the unit of a file, which is its path without the ending. A "-inl" file belongs to the unit of its
+        base name. A public header belongs to the unit of the problem's entry."""
         if name.parts[:2] == ("include", "gradus"):
             entry = pathlib.Path("src", name.stem, name.stem)
             return entry if entry.with_suffix(".cpp") in self.texts else name.with_suffix("")

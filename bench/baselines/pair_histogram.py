@@ -1,8 +1,8 @@
 """Pair-distance histograms: Gradus compared with Corrfunc, and production variants compared with the rungs they extend.
 
-Only the counting is timed: Corrfunc's DD with the coordinates in memory; for Gradus, the total minus reading and
-writing, as reported in its summary. The CPU time, for Gradus of the whole process, is reported too. Needs the packages
-of requirements-pair-histogram.txt.
+Only the counting is timed. For Corrfunc, this is DD with the coordinates in memory. For Gradus, it is the total minus
+reading and writing, as reported in its summary. The CPU time is reported, too. For Gradus, this is the CPU time of
+the whole process. Needs the packages of requirements-pair-histogram.txt.
 """
 
 import json

@@ -332,8 +332,8 @@ PageTable::Cell verdict_cell(std::string_view verdict) {
   return {std::string(verdict), tone};
 }
 
-/// Returns the published figures of the experiment's file, if the file exists, because they may be more complete than
-/// the figures in an older result.
+/// Returns the published figures from the experiment's file. This file may be more complete than an older result. If
+/// the file does not exist, returns the figures in the result.
 std::vector<bench::Published> published_of(const JsonValue& experiment) {
   const std::string name = experiment["name"].text();
   const std::vector<std::string> names = bench::experiment_names();

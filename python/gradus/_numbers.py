@@ -118,7 +118,8 @@ def refuse_rounding(array: Host, what: str, wanted: Type, same_type_as: str = "p
 
 
 def in_type(array: Host, what: str, wanted: Type | None, untyped: bool = False, same_type_as: str = "points") -> Host:
-    """Converts an array to the wanted type, or by default to the smallest floating-point type that represents its type.
+    """Converts an array to the wanted type, or by default to the smallest floating-point type that represents all values of
+    its type.
 
     With `untyped` (the source is a list), floating-point numbers may round, but not to infinity. Otherwise raises
     InputError if a conversion is inexact.

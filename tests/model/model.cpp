@@ -36,8 +36,8 @@ std::uint64_t mix(std::uint64_t value) {
 }
 std::uint64_t mix(std::uint64_t one, std::uint64_t other) { return mix(one ^ mix(other)); }
 
-/// The knowledge of a thread: for each variable (by index), the oldest write that the thread may still read; and, as a
-/// vector clock, the events that happened before.
+/// The knowledge of a thread. For each variable (by index), `writes` has the oldest write that the thread may still
+/// read. `clock` is a vector clock of the events that happened before.
 struct Knowledge {
   std::vector<int> writes;
   Clock clock{};
