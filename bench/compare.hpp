@@ -11,8 +11,8 @@
 
 namespace gradus::bench {
 
-/// The probability that a comparison of two measurements of the same program marks any row. The interval of a row
-/// misses the row's ratio with this probability divided by the number of rows (Bonferroni).
+/// The probability that a comparison of two measurements of the same program marks any row. The interval of each row
+/// misses the row's true ratio with this probability divided by the number of rows (Bonferroni).
 inline constexpr double doubt_of_all_rows = 0.01;
 /// The ratio by which two runs of the same program may differ even without noise, because code and memory are placed
 /// differently.

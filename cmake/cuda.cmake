@@ -14,7 +14,7 @@ set(gradus_oldest_architecture 80)
 set(gradus_tested_cuda 13.0)  # the oldest version that the tests have run with
 set(gradus_oldest_cuda 12.0)  # the first nvcc that supports C++20
 
-# Returns the first line of nvcc's output that reports an error, or its first line.
+# Returns the first line of nvcc's output that reports an error. If no line does, returns the first line.
 function(gradus_first_error text result)
   string(REGEX MATCH "[^\n]*([Ee]rror|not found|No such)[^\n]*" line "${text}")
   if(NOT line)

@@ -14,8 +14,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "cli"))
 from browser import Browser  # noqa: E402
 
-# For each element that directly contains text: finds the least contrast between the text and its background, and
-# returns this text.
+# Returns at most five elements with their contrasts: elements that directly contain text whose contrast to the
+# background is less than 4.5 (large text: 3).
 WEAK = """(() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => {

@@ -1,4 +1,4 @@
-"""How the project writes: openings of comments, and words of the glossary in comments, messages and documents.
+"""Tests how the project writes: the openings of comments, and words of the glossary in comments, messages and documents.
 
 usage: words_test.py FOLDER                  run the tests on the files below FOLDER
        words_test.py FOLDER --list [PATH...] print each place below the paths, or everywhere
