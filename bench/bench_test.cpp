@@ -344,9 +344,9 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   published.lowest_speedup = published.highest_speedup = 2;
   published.threads = 6;
   ASSERT_NE(counterpart(published, report), nullptr);
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // 4 threads are the faster number of the two
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the faster of the two rows with 4 threads
   published.threads = 64;
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // uses more threads, although it is slower
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // more threads are preferred, although slower
   published.threads.reset();
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of all
   EXPECT_EQ(published_text(published), "2 x");
@@ -529,7 +529,7 @@ TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.9}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3.9}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}}), Verdict::undecided);
-  // The time for 8 threads does not count.
+  // The time for 8 threads is not needed for this verdict.
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}}, 4), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{8, 3}}), Verdict::undecided);
@@ -550,7 +550,7 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // the time for 4 threads does not count
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // does not need the time for 4 threads
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);
@@ -683,7 +683,7 @@ TEST(Claims, an_input_without_the_value_says_nothing_where_another_has_it) {
   EXPECT_EQ(judged("one").verdict, Verdict::confirmed);
   EXPECT_EQ(judged("one").findings.size(), 1U);
   EXPECT_EQ(judged("two").verdict, Verdict::refuted);
-  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no other shape has another value of the axis
+  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no shape with the same `locked` has another value of `lock`
   EXPECT_EQ(judged("three").verdict, Verdict::undecided);
   EXPECT_EQ(judged("three").findings.size(), 2U);
 }
@@ -715,7 +715,7 @@ TEST(PeakMemory, sees_what_was_touched_and_freed) {
   const auto bytes = memory.bytes();
   if (!bytes) GTEST_SKIP() << "this system does not let a process reset its high-water mark";
   EXPECT_GE(*bytes, std::uint64_t{63} << 20);
-  // The address sanitizer's shadow memory adds an eighth.
+  // The address sanitizer's shadow memory adds an eighth to the 64 MiB.
   EXPECT_LE(*bytes, std::uint64_t{80} << 20);
 }
 

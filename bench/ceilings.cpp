@@ -25,8 +25,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// The kernels, compiled once per instruction set. Each kernel has enough independent chains to hide the latency of its
-// operation. It returns a value derived from its data, so that compilers do not remove its loop as dead code.
+// The kernels, compiled once per instruction set. Each kernel has several independent chains of operations, enough to
+// hide the latency of an operation. Each kernel returns a value that depends on its data, so that compilers do not
+// remove its loop as dead code.
 HWY_BEFORE_NAMESPACE();
 namespace gradus::bench {
 namespace HWY_NAMESPACE {
@@ -191,10 +192,10 @@ HWY_EXPORT(multiply_add_i16);
 
 std::atomic<double> sink;  ///< keeps compilers from removing the results
 
-/// Returns the sum, over all threads, of the upper quartile of a thread's rates. Each pass of a thread has a rate.
-/// Other load on the machine lowers some rates, and the quartile ignores a single lucky pass. work(thread, pass)
-/// performs a pass, which must be much shorter than a time slice, and returns its size. Passes that end after `seconds`
-/// do not count, because other threads may have stopped by then.
+/// Measures the rate of every pass of every thread, takes the upper quartile of the rates of each thread, and returns
+/// the sum of these quartiles. The upper quartile ignores passes that other load on the machine has slowed down, and
+/// also a single lucky pass. work(thread, pass) performs a pass and returns its size. A pass must be much shorter than
+/// a time slice. Passes that end after `seconds` do not count, because other threads may have stopped by then.
 template <class Work>
 double rate(int threads, double seconds, const Work& work) {
   double total = 0;

@@ -93,7 +93,7 @@ Finding drops_at(const std::map<int, double>& times, int threads) {
 }
 
 /// Judges the claim for each measured number of threads that it covers. holds(own, other) returns a reason against the
-/// claim, or "". If the claim names no other variant, `others` are the same values as `values`.
+/// claim, or "". If the claim names no other variant, `others` equals `values`.
 template <class Holds>
 Finding with_each(const Claim& claim, const std::map<int, double>& values, const std::map<int, double>& others,
                   const Holds& holds) {
@@ -174,7 +174,7 @@ Finding worst_at(const std::vector<Point>& points, const std::string& value) {
 /// with lists makes several groups.
 std::vector<Finding> over_axis(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores) {
   using Common = std::tuple<std::map<std::string, std::string>, int>;
-  // Matching axes, labels, and points of each input.
+  // For each input: the settings by which groups are matched, the labels of its groups, and the points.
   std::vector<std::tuple<Common, std::string, std::vector<Point>>> inputs;
   std::map<std::string, int> places;
   for (const Group& group : report.groups) {

@@ -94,8 +94,8 @@ void require_measured(const std::string& variant, const Experiment& experiment) 
   throw InputError("the variant '" + variant + "' is in none of the \"runs\"");
 }
 
-/// Throws unless a claim about the best value of an axis can be judged. This requires shapes with the claimed value and
-/// with other values.
+/// Throws unless the file has shapes with the claimed value of the axis and shapes with other values. Otherwise a claim
+/// about the best value could not be judged.
 void require_compared(const Claim& claim, const Experiment& experiment) {
   if (claim.axis.empty()) throw InputError("say which axis is best at what, as in \"tile\": 64");
   bool there = false;

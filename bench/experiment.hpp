@@ -24,7 +24,8 @@ struct Published {
   std::optional<int> threads;  ///< without a value: the best number of threads
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
-  /// Key, in the JSON of a row, of the rate whose speed-up is published; empty: speed-up of the whole job.
+  /// In the JSON of a row, the key of the rate whose speed-up is published. If empty, the speed-up of the whole job is
+  /// published.
   std::string figure;
   std::optional<double> seconds;
   std::optional<double> highest_seconds;
@@ -57,12 +58,13 @@ void scale(Experiment& experiment, double share);
 /// Removes numbers of threads above `most`, but keeps the lowest number. Returns true if any were removed.
 bool limit_threads(Experiment& experiment, int most);
 
-/// Returns the measured row to compare with a published figure. It has the same shape and variant, the same number of
-/// threads or the next lower one, and the fastest pinning. Returns null if there is no such row.
+/// Returns the measured row to compare with a published figure, or null if there is no such row. The row has the same
+/// shape and variant, the same number of threads or, if this was not measured, the next lower one, and the fastest
+/// pinning.
 const Row* counterpart(const Published& published, const Report& report);
 
-/// Confirms a speed-up if the measured one is at least 90 % of it, otherwise refutes it. Does not judge times, because
-/// they depend on the machine.
+/// Confirms a published speed-up if the measured speed-up is at least 90 % of it, otherwise refutes it. Does not judge
+/// times, because they depend on the machine.
 Finding judge(const Published& published, const Report& report, bool full_size);
 
 /// Reads an element of "published" from a file or result. If it is malformed, throws InputError or an exception of

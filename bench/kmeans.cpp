@@ -104,8 +104,8 @@ class Fit : public Workload {
   }
 
   /// Returns the work of a fit. Each pass reads the points once, and takes a multiply-add per point, centroid and
-  /// dimension. The last pass labels the points with the final centroids. On a GPU, copies before and after would
-  /// dominate, so the seconds are the time of a single iteration.
+  /// dimension. The last pass labels the points with the final centroids. On a GPU, the time of a fit may consist
+  /// mostly of copies before and after the iterations, so work and time of a single iteration are returned.
   std::vector<Work> work(const Row& row) const override {
     const double passes = row.on_gpu ? 1.0 : row.iterations + 1.0;
     const double seconds = row.on_gpu ? median(iteration_seconds_[row.index]) : row.seconds.median;
@@ -116,7 +116,8 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // Excludes reading, examining, copying to a device and the last labelling. The figure above includes them.
+    // The time within an iteration excludes reading, examining, copying to a device and the last labelling. The figure
+    // "milliseconds_per_iteration" includes them.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
@@ -199,8 +200,8 @@ class Fit : public Workload {
   }
 
   // Runs an untimed fit of all points, which warms up caches and memory and measures peak memory. Compares the
-  // production variants with each other, and the inertia of other variants with theirs. Returns false if no production
-  // variant ran.
+  // production variants with each other. Compares the inertia of every other variant with the inertia of a production
+  // variant. Returns false if no production variant ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     KMeansResult<T> reference;
     const Row* reference_row = nullptr;
@@ -295,7 +296,7 @@ class Fits : public Workloads {
 
   std::vector<std::string> files() const override { return points_.files(); }
 
-  /// A few iterations are too few to be scaled down.
+  /// Scales the points and the iterations, but keeps at least 10 iterations, or all if there are fewer.
   void scale(double share) override {
     constexpr int few_iterations = 10;
     points_.scale(share, 2 * std::int64_t{clusters_.front()});

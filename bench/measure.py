@@ -104,7 +104,8 @@ def measure(options, row):
         return f"status {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-600:]}"
     result = json.loads(target.read_text(encoding="utf-8"))
     commit = result["facts"].get("commit", "")
-    # The digest of the commit that was measured, not of the files now: they may have changed since the build.
+    # The digest belongs to the commit that was measured. The files in the working tree may have changed since the
+    # build.
     try:
         code = digest_at(ROOT, commit, problem) if is_clean(commit) else digest(ROOT, problem)
     except subprocess.CalledProcessError:

@@ -50,7 +50,8 @@ class PointAxes {
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);
 
-  /// Returns the sets to make or read in each type, for prepare(). A set has the number of rows if it is known.
+  /// Returns the sets to make or read in each type, for prepare(). A set states its number of rows if the number is
+  /// known.
   std::vector<std::pair<PointSet, files::ElementType>> sets() const;
   const files::ReadOptions& reading() const { return reading_; }
 

@@ -86,7 +86,7 @@ ordered_json read_json(const std::string& path) {
 
 namespace {
 
-/// The keys that have a member of Row each.
+/// The keys of a row that correspond to members of Row.
 constexpr std::array row_keys{"variant", "threads", "ranks",  "pinning", "block_size", "contract", "trouble",
                               "seconds", "speedup", "phases", "samples", "iterations", "rechecked"};
 constexpr std::array group_keys{"label", "title", "verified", "rows"};

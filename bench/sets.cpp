@@ -195,7 +195,8 @@ class SetWorkloads : public Workloads {
 
   void prepare(const InputCallbacks&) override {}
 
-  /// Scales the number of calls. Sizes of sets stay the same, because experiments are about them.
+  /// Scales the number of calls. Does not scale the sizes of the sets, because an experiment is meant for particular
+  /// sizes.
   void scale(double share) override {
     axes_.operations =
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));

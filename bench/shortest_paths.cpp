@@ -57,8 +57,8 @@ struct GraphAxes {
 template <class T>
 class RandomGraph {
  public:
-  /// `degree` is the average number of edges from a vertex, which is capped at the possible maximum. If it is negative,
-  /// the graph is a matrix with the density of the axes.
+  /// `degree` is the average number of edges from a vertex. It is capped at the possible maximum. If `degree` is
+  /// negative, the graph is a matrix with the density of the axes.
   RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
     if (!is_listed()) {
       matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);

@@ -11,12 +11,13 @@ namespace gradus::bench {
 
 namespace {
 
-/// Returns the number of ratios that may be cut off at each end of all `first` x `second` ratios, sorted by size. The
-/// true ratio is outside the remaining ratios with probability at most `doubt`.
+/// All `first` x `second` ratios are sorted by size. Returns the number of ratios that may be cut off at each end so
+/// that the range of the remaining ratios misses the true ratio with probability at most `doubt`.
 std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) {
-  // ways[u] is the number of orderings of all samples with exactly u pairs in which the sample of the first quantity
-  // follows the sample of the other. These numbers are the coefficients of a Gaussian binomial, the product of (1 -
-  // q^(first + i)) / (1 - q^i) for i = 1 .. second.
+  // ways[u] is the number of orderings of all samples in which exactly u pairs are inverted. A pair consists of a
+  // sample of each quantity. It is inverted if the sample of the first quantity follows the sample of the second. The
+  // numbers ways[u] are the coefficients of a Gaussian binomial: the product of (1 - q^(first + i)) / (1 - q^i) for i =
+  // 1 .. second.
   std::vector<double> ways(first * second + 1, 0.0);
   ways.front() = 1;
   double all = 1;
@@ -31,7 +32,7 @@ std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) 
   return outside;
 }
 
-/// Returns the number of ratios that may be cut off at each end of all pair ratios, sorted by size. The ratio of a pair
+/// The ratios of all pairs are sorted by size. Returns the number of ratios that may be cut off at each end. Each ratio
 /// is below the true median with probability 1/2, like a coin toss.
 std::size_t pairs_outside(std::size_t pairs, double doubt) {
   // The probability that exactly `outside` ratios are below the median.

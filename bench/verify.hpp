@@ -31,7 +31,7 @@ inline constexpr std::string_view contract_legend =
     "within x: the textbook's arithmetic, to this relative tolerance. invariants: several results are correct; the\n"
     "required properties are checked.\n";
 
-/// Returns the bound of the relative difference. It is 0 for equal bits, and null if the contract has no bound.
+/// Returns the bound of the relative difference: 0 for equal bits, null if the contract has no bound.
 nlohmann::json tolerance_json(const core::Contract& contract);
 
 /// The result of one variant in one data type.
@@ -42,7 +42,7 @@ struct VerifyRow {
   std::string skipped;     ///< reason why no case ran; empty if some did
   std::int64_t cases = 0;  ///< number of pairs of a case and a seed that ran
   std::int64_t cases_passed = 0;
-  std::int64_t cases_left_out = 0;  ///< outside of the variant's contract, or of an unsupported shape
+  std::int64_t cases_left_out = 0;  ///< pairs that did not run: not covered by the contract, or unsupported
   std::int64_t checks = 0;          ///< number of runs that were compared with the oracle
   double seconds = 0;               ///< total time of the checks
   /// Descriptions of the first few faults: case, seed, threads, and the difference.

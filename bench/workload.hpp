@@ -105,9 +105,9 @@ class Workload {
   /// Returns support, or the reason why the variant does not support this input on this machine.
   virtual core::Support support(std::string_view variant) const = 0;
 
-  /// Runs each row that has no trouble once, untimed, on the whole input, which warms up caches and memory. Records
-  /// peak memory, iterations and the rechecked share, and compares the result (mark_wrong()). If an input is too large
-  /// for the oracle, compares a part of it. Returns a description of the comparison.
+  /// Runs each row that has no trouble once, without timing, on the whole input. This warms up caches and memory.
+  /// Records peak memory, iterations and the rechecked share. Compares the result (mark_wrong()). If an input is too
+  /// large for the oracle, compares only a part of it. Returns a description of the comparison.
   virtual std::string verify(std::vector<Row>& rows, const Reporter& report) = 0;
   /// Runs the whole job with the row's settings, as a user would call it.
   virtual Sample run(const Row& row) = 0;

@@ -111,7 +111,8 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Lists each claim with its verdict and rule, and for each input a line with the figures that decide the verdict.
+/// Lists the claims, each with its verdict and its rule. For each input of a claim, adds a line with the figures that
+/// decide the verdict.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -153,13 +154,14 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// Returns the reason why the axes have no effect in an experiment, or "" without an experiment.
+// Returns "" if no experiment was named. Otherwise returns the reason why axes have no effect: an experiment sets them.
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
-// Returns the reason why an axis has no effect because no measured variant is of the required kind, or "".
+// If none of the variants to be measured has a backend of the required kind, returns that as the reason why an axis has
+// no effect. Otherwise returns "".
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
@@ -177,7 +179,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis that several problems may share. It appears as one option.
+/// An axis that several problems may share. All these problems share one option for it.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -216,7 +218,7 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
   return all;
 }
 
-// Returns the reason why the axis has no effect, or "" if it has one.
+// Returns the reason why the axis has no effect, or "" if the axis has an effect.
 std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arguments) {
   if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
   const std::string_view here = bench::find_problem(arguments.problem).name;

@@ -1,5 +1,6 @@
 // The table of the subcommands of `gradus`. commands.cpp lists the general commands, and cli/<problem>.cpp lists the
-// commands of a problem. Each command has a file. Parsing, help, completion and the manual all loop over commands().
+// commands of a problem. Each command is defined in a separate file. Parsing, help, completion and the manual all loop
+// over commands().
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ using Action = std::function<int()>;
 /// The common options that a subcommand supports in addition to its specific options.
 enum class Common : std::uint8_t {
   none,    ///< for commands that print text for a shell or a pager
-  output,  ///< adds --json and --quiet: Session::json, Session::quiet
-  place,   ///< also adds --device, --threads, --memory-limit, --gpu-memory-limit: Session::execution
+  output,  ///< adds --json and --quiet, which set Session::json and Session::quiet
+  place,   ///< also adds --device, --threads, --memory-limit, --gpu-memory-limit, which set Session::execution
   job      ///< also adds --variant, --pin, --block-size
 };
 
@@ -47,7 +48,7 @@ struct Command {
   std::string_view first_comment{};  ///< comment next to `first_line`
   std::vector<WrittenFile> files = {};
   bool on_ranks = false;     ///< the command can run as several ranks under mpirun
-  bool is_repeated = false;  ///< the command writes a summary, from which --repeat can run it again
+  bool is_repeated = false;  ///< the command writes a summary, from which --repeat can repeat the run
 };
 
 /// A kind of input that `gradus generate` makes for a problem.
@@ -62,8 +63,8 @@ struct Generator {
   std::string_view name;
   std::string_view summary;  ///< description in a few words
   std::string_view density;  ///< the elements whose share --density sets; empty: the kind has no density
-  /// Adds the kind's options under the current heading. They have an effect for this kind only. The returned action
-  /// writes the file.
+  /// Adds the kind's options under the current heading. These options affect this kind only. The returned action writes
+  /// the file.
   Action (*setup)(Options& options, Session& session, const Request& request);
 };
 

@@ -21,7 +21,7 @@ struct CompareArguments {
   std::string before;
   std::string after;
   std::vector<std::string> more;     ///< further pairs of results, old and new
-  std::optional<double> fail_above;  ///< a share, not a percentage
+  std::optional<double> fail_above;  ///< slowdown above which the command fails, as a fraction: 0.05 is 5 %
   bool any_machine = false;
 };
 

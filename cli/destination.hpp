@@ -21,8 +21,8 @@ inline void add_table_output(Options& options, std::string& path, const std::str
                 {.choices = {}, .file = true, .is_result = false});
 }
 
-/// Opens the file at once, so that a path that cannot be written fails before the work. The file appears when it is
-/// committed.
+/// Opens the file in the constructor, so that a path that cannot be written is reported before the work starts. The
+/// file appears under its name when it is committed.
 class Destination {
  public:
   /// If the path is empty, writes to standard output. Throws UsageError if the extension names no supported format;

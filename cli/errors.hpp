@@ -11,8 +11,8 @@
 
 namespace gradus::cli {
 
-/// Formats an option as a flag of the program, such as "--empty keep". The option's name is a name in the table of its
-/// problem.
+/// Formats an option as a flag of the program, such as "--empty keep". The name in `option` is the option's name in the
+/// option table of its problem.
 std::string spelled(const OptionReference& option);
 
 /// Returns the path in quotes, or "standard input".

@@ -25,7 +25,7 @@ namespace {
 struct GenerateArguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< 0: the usual number of rows for the kind
+  std::int64_t columns = 0;  ///< 0: the usual number of columns for the kind
   std::int64_t size_mib = 0;
   std::optional<files::ElementType> dtype;
   Generator::Request request;

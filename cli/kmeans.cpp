@@ -53,7 +53,7 @@ struct Arguments {
   std::string init_folder;  ///< if --init names the folder of a result: this folder
   std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
-  KMeansOptions options;  ///< `clusters` is the current or the chosen number of clusters
+  KMeansOptions options;  ///< if several numbers of clusters are compared, `clusters` is the current or the chosen one
   KMeansChoiceOptions choice;
 
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
@@ -98,8 +98,8 @@ void parse_init(const std::string& text, Arguments& arguments) {
   arguments.options.init = KMeansInit::given;
 }
 
-/// Returns the reason why the seed has no effect: nothing is random. Returns "" if the first centroids are random,
-/// which is the only random part of a fit.
+/// Returns "" if the first centroids are random. Otherwise no part of the fit is random, and this function returns that
+/// as the reason why the seed has no effect.
 std::string why_nothing_is_random(KMeansInit init) {
   if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
   if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
@@ -222,7 +222,7 @@ Execution alone(const Execution& execution) {
   return result;
 }
 
-/// If trying more restarts is fast and improves the result, returns a hint to use them, otherwise "".
+/// If the fit was fast, tries more restarts. If these improve the result, returns a hint to use them, otherwise "".
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -259,8 +259,8 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes the inputs of a fit, by role, for a record. Returns nothing if no record is needed. The hashes depend neither
-/// on file formats nor on how the data is split into files and ranks.
+/// Returns the hashes of the inputs of a fit, by role, for the record of the run. Returns nothing if no record is
+/// needed. The hashes depend neither on file formats nor on how the data is split into files and ranks.
 template <class T>
 std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
@@ -282,8 +282,8 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
   return hashes;
 }
 
-/// The files of a result and its page. They are opened before the work, so that a folder that cannot be written fails
-/// early.
+/// The files of a result and the file of its page. All are opened before the work starts, so that a folder that cannot
+/// be written fails early.
 class ResultFiles {
  public:
   template <class T>
@@ -481,7 +481,7 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
-/// Throws UsageError for options that support only one number of clusters, if several are compared.
+/// Throws UsageError for options that support only one number of clusters, if several numbers are compared.
 void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
   const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
@@ -505,8 +505,8 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// Adds the options of the table and the options of single variants. Leaves out --clusters, which may name several
-/// numbers.
+/// Adds the options of the k-means option table, and the options that only some variants have. Leaves out --clusters,
+/// whose value may be several numbers.
 void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {

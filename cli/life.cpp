@@ -44,7 +44,8 @@ struct Arguments {
   std::string output;
   std::string folder;
   std::string page;  ///< the file of --report
-  /// Rule and boundary from the command line; `world` and `boundary` override these, and these override the input's.
+  /// The options of the call, except rule and boundary: options_of() takes these two from `world` and `boundary` or, if
+  /// they are not set, from the input.
   LifeOptions options;
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
@@ -58,14 +59,16 @@ struct Arguments {
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
-  /// Returns the generations per step. If only a page is written, steps are so large that a chart can show all points.
+  /// Returns the generations per step. If only a page is written, uses about 500 steps at most, all of which a chart
+  /// can show.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
     return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);
   }
 };
 
-/// Returns the size of the grid: from --size, from the file, or from the pattern, in this order.
+/// Returns the size of the grid: from --size, otherwise from --rule, otherwise from the file, otherwise from the extent
+/// of the pattern.
 LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
   if (arguments.world && arguments.world->boundary) return {arguments.world->width, arguments.world->height};
@@ -309,7 +312,7 @@ int run_once(const Arguments& arguments, Session& session) {
     } catch (const InterruptedError&) {
       throw;
     } catch (const Error&) {
-      if (!session.json) throw;  // if this figure is unknown, the others can still be reported
+      if (!session.json) throw;  // if this figure is unknown, the other figures can still be reported
     }
   }
   const double written = core::seconds_since(write_start);

@@ -17,8 +17,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Throws an error if the folder has frames of another run. They would mix with the new frames, and their names may
-/// have another length.
+/// Throws an error if the folder has frames of another run. Such frames would mix with the new frames, and their file
+/// names may have another length.
 void require_no_frames(const std::string& folder) {
   std::error_code failure;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;

@@ -1,4 +1,4 @@
-// Pictures of some generations of a pattern: an animated GIF, and a PGM of each.
+// Pictures of some generations of a pattern: an animated GIF, and a PGM file for each of these generations.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class LifeFrames {
   void begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last);
   /// Throws Error if the cells are too far apart for a picture.
   void add(const LifePattern& pattern);
-  /// Publishes the GIF and keeps the PGMs, each of which has been visible since it was complete.
+  /// Publishes the GIF. The PGMs stay: each of them was published as soon as it was complete.
   void finish();
 
   std::int64_t count() const { return count_; }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t most_pixels_of_side = 512;
 
-/// Returns white for no live cells. The more live cells, the darker the colour. A single live cell is visible.
+/// Returns white if no cell is alive. The more cells are alive, the darker the gray. Even a single live cell is
+/// visible.
 std::uint8_t gray(std::int64_t alive, std::int64_t cells) {
   constexpr std::int64_t white = 255;
   constexpr std::int64_t lightest = 160;

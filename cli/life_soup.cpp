@@ -60,14 +60,14 @@ struct Soup {
            symmetry == Symmetry::d8;
   }
 
-  /// Returns the index of the random number for a cell. All cells of an orbit have the same index, which is the
-  /// smallest row-major index among them.
+  /// Returns the index of the random number for a cell. The cells onto which the symmetries map a cell form its orbit.
+  /// All cells of an orbit have the same index, which is the smallest row-major index in the orbit.
   std::uint64_t index_of(std::int64_t y, std::int64_t x) const {
     const std::int64_t below = size.height - 1 - y;
     const std::int64_t right = size.width - 1 - x;
     using Place = std::pair<std::int64_t, std::int64_t>;
-    // The identity, rotations by a half and by a quarter turn in both directions, and reflections: top to bottom, left
-    // to right, and at both diagonals.
+    // The images of the cell under all symmetries, in this order: the identity; the half turn; the quarter turns in
+    // both directions; the reflections top to bottom, left to right, and at each of the two diagonals.
     const std::array<Place, 8> places{
         {{y, x}, {below, right}, {x, below}, {right, y}, {below, x}, {y, right}, {x, y}, {right, below}}};
     constexpr std::array<unsigned, 9> groups{0b00000001, 0b00000011, 0b00001111, 0b00010001, 0b00100001,

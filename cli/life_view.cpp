@@ -243,8 +243,8 @@ class View {
     return alive;
   }
 
-  /// Marks the squares that contain live nodes. Does not descend into nodes smaller than a square, because a stored
-  /// node always has a live cell.
+  /// Marks the squares in which the tree has live cells. Does not descend into nodes smaller than a square, because a
+  /// stored node always has a live cell.
   template <class Mark>
   void mark_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
     struct Part {

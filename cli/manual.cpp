@@ -61,7 +61,7 @@ std::string command_text(const CLI::App& app) {
   return text + example_text(command.examples);
 }
 
-/// Returns the common options. Uses the first subcommand that has all of them.
+/// Describes the common options. Takes their descriptions from the first subcommand that has all of them.
 std::string common_text(const std::vector<CLI::App*>& apps) {
   const auto job =
       std::ranges::find_if(apps, [](const CLI::App* app) { return command_of(*app)->common == Common::job; });

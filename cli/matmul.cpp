@@ -95,7 +95,8 @@ Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_lef
   return stack;
 }
 
-/// A batch dimension: the number of products, and the distances between the operands of consecutive products.
+/// A batch dimension: the number of products, and for each operand the distance between its matrices in consecutive
+/// products.
 struct BatchDimension {
   std::int64_t size = 1;
   std::int64_t a_stride = 0;
@@ -108,7 +109,7 @@ struct Plan {
   Sizes shape;
   std::int64_t elements = 0;
   std::int64_t batch = 0;
-  std::vector<BatchDimension> outer;  ///< each combination of indices is one call of the library
+  std::vector<BatchDimension> outer;  ///< for each combination of their indices, the library is called once
   BatchDimension inner;               ///< the batch dimension that a single call processes
 
   std::int64_t m() const { return a.rows(); }
@@ -357,7 +358,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // Inputs that are converted in memory: all files except .npy files of this type.
+  // The bytes of all inputs that are converted in memory. Only .npy files of this type need no conversion.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {

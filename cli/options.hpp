@@ -29,21 +29,21 @@ struct Ladder;
 
 namespace gradus::cli {
 
-/// The completions of an option's value, and the rules by which --repeat records it.
+/// The completions of an option's value, and the rules by which --repeat records the option.
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
   bool list = false;        ///< the value is a list separated by commas; its placeholder looks like "NAME,..."
   bool is_result = true;    ///< the option influences the result, so --repeat takes it from a record
   bool of_variant = false;  ///< only some variants have the option; --repeat with another --variant drops it
-  /// Returns the value as the command line spells it, also if it is the default. If there is no function, or if it
-  /// returns "", records contain the values that were given. For an unset flag, returns "".
+  /// Returns the current value as the command line spells it, even if it is the default. Returns "" for an unset flag.
+  /// If this function is null or returns "", records contain the values that were given.
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
-/// Returns the reason why a given option has no effect on the run, or "" if it has one. Called when the whole command
-/// line is known.
+/// Returns the reason why a given option has no effect on the run, or "" if the option has an effect. Called when the
+/// whole command line is known.
 using NoEffectReason = std::function<std::string()>;
 using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
@@ -90,14 +90,17 @@ class Options {
   /// Adds an option with a few named values. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// Adds an option with named values that may be left out. `initial` describes the default in the help.
+  /// Adds an option with a few named values. The target stays empty if the option is not given. `initial` describes the
+  /// default in the help.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
-  /// Adds an option of a table. Parsing the flag sets the member of `options`, whose value is shown as the default.
+  /// Adds an option from an option table. Parsing the flag sets the option's member of `options`. The value of the
+  /// member is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// Adds an option of a table whose value parse() reads, because the program accepts more than the member can hold.
+  /// Adds an option from an option table. Its value is read by parse(), because the program accepts more than the
+  /// member can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// Adds a flag for each option that only some variants of the problem have: see Execution::variant_options.

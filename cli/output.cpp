@@ -24,7 +24,7 @@ namespace {
 /// Calls use(rows, number of the first row) for consecutive chunks. Formatting a chunk as text takes some milliseconds.
 template <class T, class Use>
 void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
-  constexpr std::int64_t number_operations = 16;  // time to write a number
+  constexpr std::int64_t number_operations = 16;  // cost of writing a number, in elementary operations
   const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
   for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
     core::honour_stop(stop, "stopped while writing the result");
@@ -62,8 +62,8 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// Formats the table for a narrow terminal. The first cell of each row has a line. The other cells follow below it with
-// their headings, as many per line as fit.
+// Formats the table for a narrow terminal. Each row begins with a line for its first cell. The other cells follow on
+// the lines below with their headings, as many per line as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
   std::string result;

@@ -57,8 +57,8 @@ TableFormat table_format(const std::string& path, bool json = false);
 /// and "-" stand for no file.
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-/// Name of the summary, which guards a set of files: it lists the other files with their lengths and checksums, which
-/// the functions below compare.
+/// Name of the summary of a result. The summary lists the other files of the result with their lengths and checksums.
+/// The functions below use this list to detect missing or changed files.
 inline constexpr std::string_view summary_name = "summary.json";
 
 /// Returns the lengths and checksums of finished files, for the summary.
@@ -68,7 +68,7 @@ nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>
 std::string unfinished_summary(std::string_view problem);
 
 /// Throws InputError if the file belongs to a result of the problem but differs from the record in the summary of its
-/// folder, because such a result is incomplete. Throws InterruptedError after a stop request.
+/// folder. A difference means that the result is incomplete. Throws InterruptedError after a stop request.
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop);
 
 /// Formats rows of numbers. Each number is the shortest text that reads back as the same value.

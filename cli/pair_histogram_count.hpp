@@ -1,4 +1,4 @@
-// Counts the pairs of frame after frame: of selected atoms, of all kinds with each other, or of points alone.
+// Counts pairs frame by frame: pairs of selected atoms, pairs of every two kinds of atoms, or pairs of all points.
 #pragma once
 
 #include <fmt/core.h>
@@ -57,7 +57,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
   }
 }
 
-/// Returns these rows of the matrix. If they are all rows, returns a view without a copy.
+/// Returns the given rows of the matrix. If these are all rows, returns a view without a copy.
 template <class T>
 files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;
@@ -264,7 +264,7 @@ class Counter {
     }
   }
 
-  /// Reads the next frame of the other trajectory, if there is one. Its box must equal the box of the points.
+  /// Reads the next frame of the other trajectory, if there is one. The frame's box must equal the box of the points.
   void next_others(const Box& box) {
     if (!others_frames_) return;
     std::optional<files::Frame> frame = others_frames_->next();

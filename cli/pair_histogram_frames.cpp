@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Hashes the content of a frame, and the fact that there is a frame.
+/// Returns a hash of the content of a frame, or 0 if there is no frame.
 std::uint64_t hash_of(const std::optional<files::Frame>& frame, const Session& session) {
   if (!frame) return 0;
   std::uint64_t hash = 1;

@@ -53,7 +53,7 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-/// Throws InputError if neither the file nor the command line states if the frame's box is periodic.
+/// Throws InputError if neither the file nor the command line states whether the frame's box is periodic.
 Box box_of(const Arguments& arguments, const files::Frame& frame);
 
 /// Returns the library's options for points in this box.
@@ -105,7 +105,7 @@ using Radial = PairHistogramRadialDistribution;
 /// Returns the radial distribution of each part. Without --rdf, returns nothing.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
 
-/// The columns of a table. They refer to the names and values stored with them.
+/// The columns of a table. The columns refer to `names` and `values`.
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;

@@ -155,7 +155,8 @@ class WholeFiles {
     return heads;
   }
 
-  /// Adds the non-numeric parts of a file: names and, if there is a single file, the shape of a picture.
+  /// Adds the other contents of the files: names, weights, dropped rows and, if there is a single file, the shape of a
+  /// picture.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;

@@ -13,7 +13,7 @@
 
 namespace gradus::cli {
 
-/// The rows of all points that a file holds.
+/// The place of a file's rows among the rows of all files.
 struct FileRows {
   std::string path;
   std::int64_t first = 0;
@@ -42,15 +42,16 @@ struct PointFiles {
   }
 };
 
-/// Returns the files whose names match the pattern (*, ?, []), sorted by name with digits compared as numbers.
+/// Returns the files whose names match the pattern (*, ?, []), sorted by name. Numbers in names are compared as
+/// numbers.
 std::vector<std::string> files_like(const std::string& pattern);
 
 enum class PerRank : bool { no, yes };
 
-/// Reads files. A name may be a pattern (*, ?, []), whose matches are sorted by name with digits compared as numbers.
-/// Throws InputError unless all files with rows have the same columns and type. Each rank gets an even share of the
-/// rows. A rank reads only its own rows of a .npy file in C order. The first rank reads all other files and sends their
-/// rows in chunks. Collective: an error on one rank is thrown on all ranks.
+/// Reads files. A name may be a pattern (*, ?, []), which stands for the files of files_like(). Throws InputError
+/// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A rank reads
+/// only its own rows of a .npy file in C order. The first rank reads all other files and sends their rows in chunks.
+/// Collective: an error on one rank is thrown on all ranks.
 ///
 /// With PerRank::yes, the only input is a file of this rank (see file_of_rank()), and the ranks' files are
 /// concatenated.

@@ -8,7 +8,8 @@ namespace gradus::cli {
 struct Processes {
   int size = 1;
   int rank = 0;
-  /// True for the first of several identical processes. It reports why the processes cannot be ranks of one job.
+  /// True for the first of several identical processes. If they cannot be ranks of one job, only this process reports
+  /// it.
   bool speaks = true;
 };
 

@@ -232,8 +232,8 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// Returns the value of --stall-timeout. It is needed before the options are parsed, because it also limits the start
-/// of MPI.
+/// Returns the value of --stall-timeout. The value is needed before the options are parsed, because it also limits the
+/// start of MPI.
 double stall_limit_in(const std::vector<std::string>& words) {
   constexpr std::string_view name = "--stall-timeout";
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
@@ -405,7 +405,7 @@ int run_program(int argument_count, char** arguments) {
   Session session;
   session.root = &root;
   std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint and may arrive before the fit starts
-  // Exceeding the file size limit then makes write() fail, which is reported with a message.
+  // With this signal ignored, exceeding the file size limit makes write() fail, which is reported with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   const char* no_colour = std::getenv("NO_COLOR");
   session.columns = terminal_columns(STDOUT_FILENO);

@@ -48,8 +48,8 @@ bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
   return !value.is_result || of_the_job || option.get_group() == output_heading;
 }
 
-/// Returns the command line of the run that is about to start. It has a value for each option of a table that has an
-/// effect.
+/// Returns the command line of the run that is about to start. If an option of a table has an effect, the command line
+/// has a value for it.
 std::vector<std::string> command_of_run(const CLI::App& app, const Session& session) {
   std::vector<std::string> words{"gradus", app.get_name()};
   for (const CLI::Option* option : options_of(app)) {

@@ -65,8 +65,8 @@ struct Session {
   std::string repeat;                            ///< the file of --repeat
   std::shared_ptr<const RepeatedRecord> record;  ///< the content of the file of --repeat
 
-  /// False if this is one of several identical processes that are not ranks of one job, and another one prints the
-  /// output.
+  /// False if this is one of several identical processes that are not ranks of one job, and another of these processes
+  /// prints the output.
   bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< null unless this process is one of several ranks
   /// Returns the ranks of the job, or this process alone.

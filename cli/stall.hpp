@@ -22,8 +22,9 @@ class WatchedCommunicator final : public Communicator {
   WatchedCommunicator(Communicator& of, std::function<void(const std::string&)> end);
   ~WatchedCommunicator() override;
 
-  /// Sets the limit in seconds; 0: no limit. The default is `usual`, or twenty times the longest time that this rank
-  /// has kept others waiting, whichever is longer: all ranks have about the same work.
+  /// Sets the limit in seconds; 0: no limit. The default limit is the longer of two times: `usual`, and twenty times
+  /// the longest time that this rank has kept the others waiting. The second time is meaningful because all ranks have
+  /// about the same work.
   void set_limit(double seconds);
   static constexpr double usual = 600;
   static constexpr double most = 1e9;

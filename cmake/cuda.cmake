@@ -1,5 +1,6 @@
-# CUDA, as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA, and GRADUS_CUDA_RUNTIME to the target of the CUDA runtime,
-# which is linked statically and loads the driver at its first call: the program starts on machines without a driver.
+# Enables CUDA as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA. Sets GRADUS_CUDA_RUNTIME to the target of the CUDA
+# runtime. The runtime is linked statically and loads the driver at its first call, so the program also starts on machines
+# without a driver.
 #
 # GPU code is compiled for CMAKE_CUDA_ARCHITECTURES (or the environment variable CUDAARCHS) if given, otherwise for the
 # GPUs of this machine, otherwise for the list below. nvcc is tested first. If it fails, AUTO reports the reason and
@@ -13,7 +14,7 @@ set(gradus_oldest_architecture 80)
 set(gradus_tested_cuda 13.0)  # the oldest version that the tests have run with
 set(gradus_oldest_cuda 12.0)  # the first nvcc that supports C++20
 
-# Returns the first line of nvcc's output that reports an error, or its first line.
+# Returns the first line of nvcc's output that reports an error. If no line does, returns the first line.
 function(gradus_first_error text result)
   string(REGEX MATCH "[^\n]*([Ee]rror|not found|No such)[^\n]*" line "${text}")
   if(NOT line)
@@ -158,7 +159,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
-# As on the CPU, nothing is contracted: fused operations are explicit in the source.
+# As on the CPU, the compiler must not fuse operations. Fused operations are explicit in the source.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno,-fopenmp,-fvisibility=hidden>")
 # Makes the GPU code in programs and wheels two fifths smaller. The driver unpacks it when a kernel is first called.

@@ -1,8 +1,9 @@
-# Lists the tests of a GoogleTest program for CTest, one CTest test per suite: one process per test would start a
-# thousand processes and prepare a ladder's cases again for each row. The output names the test that failed. A suite
-# counts as skipped if all its tests are skipped. Ladders take longest and start first.
+# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test. With one process per test, CTest
+# would start a thousand processes, and each row of a ladder would prepare the cases again. The output of a suite names
+# the test that failed. A suite counts as skipped if all its tests are skipped. Ladders take longest and start first.
 #
-# Runs after PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: excludes parallel tests.
+# Runs after PROGRAM is built. Gives each suite the labels LABELS and writes OUTPUT. If ALONE is set, no other test runs
+# at the same time.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")
@@ -18,7 +19,8 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# Matches to the end of the output, which would list failed tests. CTest ranks this above the exit status.
+# The pattern must reach the end of the output, where failed tests would be listed: for CTest, a match takes precedence
+# over the exit status.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

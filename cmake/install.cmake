@@ -35,7 +35,8 @@ endif()
 configure_file(cmake/gradus.pc.in ${PROJECT_BINARY_DIR}/cmake/gradus.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradus.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The program, and the manual and completions that it generates once, where it runs.
+# Installs the program. If the build machine can run the program, also installs the manual and the completions, which the
+# program generates.
 if(NOT GRADUS_TOOLS)
   return()
 endif()

@@ -1,10 +1,10 @@
-# A problem is its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its header
-# include/gradus/<problem>.hpp; nothing else names it. The rooms are the folders of src/ that contain a problem.hpp.
-# Every list that users see is in their alphabetical order.
+# A problem consists of its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its
+# header include/gradus/<problem>.hpp. No other file names the problem. The rooms are the folders of src/ that contain a
+# problem.hpp. Every list that users see is in the alphabetical order of the problems.
 file(GLOB gradus_rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
 list(TRANSFORM gradus_rooms REPLACE "/problem.hpp$" "")
 
-# The user's GRADUS_PROBLEMS selects some of them. From here on it lists the problems that are built.
+# GRADUS_PROBLEMS, if the user sets it, selects some of the problems. From here on, it lists the problems that are built.
 set(GRADUS_PROBLEMS "" CACHE STRING "Problems to build, for example kmeans;life; empty: all of them")
 list(SORT GRADUS_PROBLEMS)
 list(REMOVE_DUPLICATES GRADUS_PROBLEMS)
@@ -21,14 +21,14 @@ if((GRADUS_TESTS OR GRADUS_PYTHON) AND NOT GRADUS_PROBLEMS STREQUAL gradus_rooms
 endif()
 
 # Declares the room of the current folder. File names are relative to the folder. Sources in the folder itself, in api/ and
-# in rungs/, and in files/ readers and writers of formats that only this problem has, are found automatically. A new variant
-# or format needs no change here.
+# in rungs/ are found automatically. So are the sources in files/, the readers and writers of formats that only this problem
+# has. A new variant or format therefore needs no change here.
 #   SOURCES        library sources in other folders
 #   SMALL          sources to compile for size, because they run once per call
 #   CUDA           library sources for CUDA; without CUDA, gpu/not_compiled.cpp replaces them if the room has one
 #   TESTS          one program each: frame_test.cpp becomes <problem>_frame_test. <problem>_test.cpp runs every variant on
 #                  every case; CTest then has a test for each variant
-#   PLAIN_TESTS    test programs that do not run under the sanitizers: of judgements, documents and figures
+#   PLAIN_TESTS    test programs that do not run under the sanitizers: they test judgements, documents and figures
 #   CUDA_TESTS     test programs that need CUDA
 #   FULL_TESTS     test programs for ./dev test --full
 #   CLI_TESTS      tests of the problem's commands, run by tests/cli/run.py
@@ -77,7 +77,7 @@ function(gradus_of_room problem kind result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The list of problems for programs. Each includes it with a separate definition of GRADUS_PROBLEM(name).
+# Writes the list of problems for programs. A program includes this file after defining GRADUS_PROBLEM(name).
 list(TRANSFORM GRADUS_PROBLEMS REPLACE "(.+)" "GRADUS_PROBLEM(\\1)\n" OUTPUT_VARIABLE lines)
 list(JOIN lines "" lines)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/problems.inc CONTENT "${lines}" @ONLY)

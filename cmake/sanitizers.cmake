@@ -14,7 +14,7 @@ if(GRADUS_SANITIZE)
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
-  # For code that would be slow under the sanitizers without covering anything new.
+  # Code can test this macro to leave out work that is slow under the sanitizers and covers nothing new.
   add_compile_definitions(GRADUS_SANITIZED)
   # Compiles vector code for the best instruction set of this machine: see src/cpu/simd.hpp.
   include(CheckCXXSourceCompiles)
@@ -30,8 +30,9 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# Returns options for code that takes longer to compile than to run: no optimisation under the sanitizers, otherwise
-# `level` (-O1 or -Os) if CMake's default release flags apply. -Os compiles as fast as -O1 and produces a third less.
+# Returns options for code that takes longer to compile than to run. Under the sanitizers, they turn optimisation off.
+# Otherwise, if CMake's default release flags apply, they are `level` (-O1 or -Os). -Os compiles as fast as -O1, and its
+# code is a third smaller.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)

@@ -100,7 +100,7 @@ def best(samples):
 
 
 def compared_samples(lines):
-    """Yields the comparisons of lines with samples by program. Only the best of our entries counts."""
+    """Yields one comparison per line, for lines that list samples by program. Of our entries, only the best counts."""
     for line in lines:
         times = best(line.get("samples") or line["seconds"])
         ours = {name: value for name, value in times.items() if name.startswith("Gradus")}
@@ -110,7 +110,7 @@ def compared_samples(lines):
 
 
 def compared_shapes(lines):
-    """Yields one comparison per line of matrix products, by the geometric mean over its shapes."""
+    """Yields one comparison per line of matrix products. It compares geometric means over the shapes of the line."""
     for line in lines:
         times = [best(shape["samples"]) for shape in line["shapes"]]
         mean = {name: math.exp(statistics.fmean(math.log(one[name]) for one in times)) for name in times[0]}
@@ -119,7 +119,7 @@ def compared_shapes(lines):
 
 
 def compared_rows(lines):
-    """Yields the comparisons of lines with rows by subject. Our subjects begin with "gradus"."""
+    """Yields one comparison per line, for lines with one row per subject. Our subjects begin with "gradus"."""
     for line in lines:
         times = {row["subject"]: row.get("median", row.get("seconds")) for row in line["rows"]}
         ours = {name: value for name, value in times.items() if name.lower().startswith("gradus")}
@@ -141,8 +141,8 @@ def compared_locks(lines):
 
 
 def compared_variants(groups):
-    """Yields our exact products on a GPU against cuBLAS: in a ladder, other libraries are rows, and the default variants
-    give the oracle's bits."""
+    """Yields comparisons of our exact products on a GPU with cuBLAS, from results of a ladder. The other libraries are rows
+    of the ladder. Our variants count only if they give the oracle's bits."""
     for group in groups:
         times = {row["variant"]: (sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")), row["contract"])
                  for row in group["rows"] if "phases" in row}

@@ -61,7 +61,7 @@ def name_of(page, root=ROOT):
 
 
 def snippets(text):
-    """The snippets in their order, each with the output below it."""
+    """Returns the snippets in their order, each with the output below it."""
     found, end = [], -1
     for match in BLOCK.finditer(text):
         one = Snippet(match)
@@ -79,7 +79,8 @@ def comparable(text):
 
 
 def inputs():
-    """For each file of the reader's own that examples name: the command that makes one, from the tests of the problems."""
+    """Returns a command for each file of the reader that examples name. The command makes such a file. The commands come
+    from the tests of the problems."""
     found = {}
     for path in sorted(ROOT.glob("src/*/tests/cli_test.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

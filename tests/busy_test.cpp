@@ -217,7 +217,8 @@ TEST(BusyProcessors, SlowNoSmallCallDownByMoreThanTheirShare) {
 
 TEST(BusyProcessors, AreNoticedByThisTest) {
   BusyProcesses others;
-  // Makes a call with a millisecond of work on one thread. Otherwise the threads wait, as at the barriers of a team.
+  // Imitates a call that works for a millisecond. If other programs run and it has several threads, it also waits, like
+  // threads at a barrier. This test must notice such a call.
   const Slowdown times = least_slowdown(others, [&](const Execution& execution) {
     const auto start = core::Clock::now();
     while (core::seconds_since(start) < 1e-3) {

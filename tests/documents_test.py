@@ -1,4 +1,4 @@
-"""The documents' limits: lengths of the README and of pages, and snippets in languages that the tests run.
+"""Tests that the documents keep their limits: the lengths of the README and of pages, and the languages of snippets.
 
 usage: documents_test.py FOLDER
 """

@@ -1,4 +1,5 @@
-"""Raw results and the figures made of them: docs/figures.py, bench/measure.py and what documents may show.
+"""Tests raw results and the figures that are made from them: docs/figures.py, bench/measure.py and what documents may
+show.
 
 usage: figures_test.py FOLDER
 """

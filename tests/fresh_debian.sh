@@ -62,7 +62,8 @@ for host_authorities in "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" "${CURL_CA_BUN
   cp -L "$host_authorities" "$root$authorities"
   break
 done
-# Copies pip's settings files to the places where pip inside searches them; variables take precedence.
+# Copies pip's settings files to the places where pip reads them inside the new system. The variables below take
+# precedence over these files.
 copy_settings() { # FROM TO
   [ ! -f "$1" ] || install -D -m 600 "$1" "$root$2"
 }

@@ -1,4 +1,5 @@
-"""The prose in the project's files: comments, docstrings, messages and documents, each with its line; and code without it.
+"""Extracts the prose from the project's files, that is comments, docstrings, messages and documents, each with its line.
+Also extracts code without prose.
 
 usage: prose.py FILE BASE     exit status 0 if FILE differs from FILE at the git revision BASE in comments alone
 """
@@ -11,12 +12,12 @@ import tokenize
 
 CPP = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".txt", ".toml"}
-# Comments (a backslash at the end of a line continues one), raw strings, strings, numbers (whose ' separates digits) and
-# characters of C++; whatever else is code.
+# Matches comments (a backslash at the end of a line continues a comment), raw strings, strings, numbers (in which '
+# separates digits) and characters of C++. Everything else is code.
 CPP_TOKEN = re.compile(r'(?P<comment>//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)'
                        r'|(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\s\\"]*)\((?P<raw>.*?)\)(?P=delimiter)"'
                        r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|(?P<number>(?<!\w)\.?\d(?:\'\w|[eEpP][+-]|[\w.])*)|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
-# A string, a comment or another character of a line of a script.
+# Matches a string, a comment, or another character of a line of a script.
 HASH_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<!\w)\'[^\']*\'|(?<!\S)#+(?!!)(?P<comment>.*)|.')
 MARKER = re.compile(r"^\s*(///?<?!?|/\*+|\*/?|#+!?)[ \t]?", re.MULTILINE)
 NOT_PROSE = re.compile(r"^\s*(namespace\b.*|clang-format (on|off)|NOLINT.*|-+|IWYU.*)$")
@@ -33,7 +34,7 @@ class Passage:
 
 
 def without_escapes(words):
-    """Blanks escapes such as \\n, whose letter would otherwise join the word after them."""
+    """Blanks escapes such as \\n. Their letters would otherwise join the next word."""
     return re.sub(r"\\[abfnrtv]", "  ", words)
 
 
@@ -91,7 +92,7 @@ def of_python(text):
 
 
 def of_hashes(text):
-    """Comments of a script, lines that follow one another joined."""
+    """Returns the comments of a script. Comments on consecutive lines are joined."""
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         match = next((match for match in HASH_TOKEN.finditer(line) if match["comment"] is not None), None)
@@ -106,7 +107,7 @@ def of_hashes(text):
 
 
 def of_markdown(text):
-    """Paragraphs; what stands in code, in links' targets and between the marks of ./dev docs is blank."""
+    """Returns the paragraphs. Blanks code, the targets of links, and text between the marks of ./dev docs."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     text = re.sub(r"^( *)(```|~~~).*?^ *\2", blank, text, flags=re.DOTALL | re.MULTILINE)
@@ -134,7 +135,8 @@ def passages(path):
 
 
 def code_of_cpp(text, literal=lambda words: words):
-    """The code of C++. Directives keep their lines, and literals their spacing, or become what `literal` returns."""
+    """Returns the code of C++. Directives keep their lines. Literals keep their spacing, or become what `literal`
+    returns."""
     kept = []
 
     def replace(match):
@@ -156,7 +158,8 @@ def code_of_cpp(text, literal=lambda words: words):
 
 
 def code(path, text):
-    """The text without comments, docstrings and spacing: equal for two versions that differ in those alone."""
+    """Returns the text without comments, docstrings and spacing. It is equal for two versions that differ in these
+    alone."""
     if path.suffix in CPP:
         return code_of_cpp(text)
     if path.suffix in {".py", ".pyi"}:

@@ -70,8 +70,8 @@ class Tree:
         return found
 
     def unit(self, name):
-        """Returns the unit of a file: its path without the ending; a "-inl" file belongs to the unit of its base
-        name, and a public header to the problem's entry."""
+        """Returns the unit of a file, which is its path without the ending. A "-inl" file belongs to the unit of its
+        base name. A public header belongs to the unit of the problem's entry."""
         if name.parts[:2] == ("include", "gradus"):
             entry = pathlib.Path("src", name.stem, name.stem)
             return entry if entry.with_suffix(".cpp") in self.texts else name.with_suffix("")
@@ -207,8 +207,8 @@ def spellings(option):
 
 
 def files_naming(option):
-    """Returns a measure: the hand-written files that name an option, including tests and documents. A new option of the
-    same kind changes as many files."""
+    """Returns a measure of the hand-written files that name an option, including tests and documents. A new option of
+    the same kind would change as many files."""
     def measure(tree):
         expression = spellings(option)
         found = []
@@ -229,8 +229,8 @@ def without_tables(text):
 
 
 def files_with(pattern):
-    """Returns a measure: the hand-written files that contain the pattern. Another thing of the same kind changes as many
-    files."""
+    """Returns a measure of the hand-written files that contain the pattern. Another thing of the same kind would change
+    as many files."""
     def measure(tree):
         expression = re.compile(pattern)
         found = []

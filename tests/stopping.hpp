@@ -24,7 +24,7 @@ inline double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Returns wall time in seconds. Used for jobs on a GPU, which other programs do not share and for which the CPU only
+/// Returns wall time in seconds. Used for jobs on a GPU, because no other program shares the GPU, and the CPU only
 /// waits.
 inline double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

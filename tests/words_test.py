@@ -1,4 +1,4 @@
-"""How the project writes: openings of comments, and words of the glossary in comments, messages and documents.
+"""Tests how the project writes: the openings of comments, and words of the glossary in comments, messages and documents.
 
 usage: words_test.py FOLDER                  run the tests on the files below FOLDER
        words_test.py FOLDER --list [PATH...] print each place below the paths, or everywhere
@@ -85,7 +85,7 @@ def area(name):
 
 
 def changed_lines(root, base):
-    """{file: lines that differ from the revision}."""
+    """Returns {file: lines that differ from the revision}."""
     lines, name = collections.defaultdict(set), ""
     for line in subprocess.run(["git", "-c", "core.quotePath=false", "diff", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff",
                                 "--src-prefix=a/", "--dst-prefix=b/", base], cwd=root, capture_output=True, text=True,

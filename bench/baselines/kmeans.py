@@ -77,8 +77,8 @@ def pixels(rows, dtype, seed=3):
 
 
 def first_or_strided(points, clusters):
-    """Returns the first rows or, if these are not distinct, an evenly strided sample. Also returns which of the
-    two it is."""
+    """Returns the first rows or, if these are not distinct, an evenly strided sample of the rows. Also returns a
+    description of the choice."""
     import numpy
 
     first = points[:clusters]
@@ -123,15 +123,17 @@ KMEANS_LINES = [
     Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
     Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
          {"scikit-learn": 2.5, "FAISS": 2}),
-    # Not compared with FAISS, because clusters become empty here. FAISS splits a large cluster where Gradus and
-    # scikit-learn move the farthest point, so the fits diverge and do different work.
+    # FAISS is left out, because clusters become empty here. To fill an empty cluster, FAISS splits a large
+    # cluster, but Gradus and scikit-learn move the farthest point. The fits would therefore diverge and do
+    # different work.
     Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
     Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
 ]
 
 
-# Comparisons between rungs of Gradus on the line with this name: the title, the variants with their numbers of threads
-# (0: all), the bound of the ratio of their times, and the number of threads to which the bound applies (0: any).
+# Comparisons between two rungs of Gradus, on the line with the name RUNGS_ON. A comparison has a title, two
+# variants with their numbers of threads (0: all), a bound for the ratio of the first time to the second, and the
+# number of threads at which the bound applies (0: any).
 RUNGS_ON = "uniform 2,097,152 x 16 f64, K 16"
 RUNGS = [
     ("sequential over openmp_reduce_first_touch", ("sequential", 1), ("openmp_reduce_first_touch", 0), (">=", 14), 16),
@@ -149,7 +151,7 @@ class Gradus:
         self.program, self.threads, self.folder, self.variant = program, threads, folder, variant
 
     def fit(self, clusters, iterations):
-        """Fits points.npy, starting from first.npy. Both are in the folder."""
+        """Fits the points in points.npy, starting from the centroids in first.npy. Both files are in the folder."""
         import numpy
 
         output = self.folder / "clusters"
@@ -303,8 +305,9 @@ def compare(points, gradus, baseline, program, scale):
     if labels is None:  # FAISS returns only centroids, so labels are computed here
         labels = nearest(points, baseline["centroids"])
     else:
-        # Compares two fits that may have diverged early by a rounded label. Also asks both programs which of our final
-        # centroids is nearest.
+        # The two fits may have diverged early because of one rounded label, so the first check allows for
+        # different centroids. The second check asks the other program which of our final centroids is nearest to
+        # each point.
         found["labels_different"] = explain_labels(points, (gradus["labels"], gradus["centroids"]),
                                                    (labels, baseline["centroids"]), points.mean(axis=0, dtype="f8"))
         found["labels_different_of_our_centroids"] = explain_labels(
@@ -447,8 +450,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Returns names, points and initial centroids. They are chosen without exact ties, because scikit-learn breaks
-    a tie by rounding, and Gradus by the lower index."""
+    """Returns names, points and initial centroids. These have no exact ties, because scikit-learn breaks a tie by
+    rounding, and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))

@@ -236,8 +236,7 @@ MOST_TURNS = 4
 
 
 def sweep_shapes(count, most_work):
-    """Yields shapes with n from 10 to 10^6, d and K from 1 to 2000, and n d K <= `most_work`. They are log-uniform
-    and reproducible."""
+    """Yields log-uniform, reproducible shapes with n from 10 to 10^6, d and K from 1 to 2000, and n d K <= `most_work`."""
     generator = random.Random(20261124)
     shapes = []
     while len(shapes) < count:

@@ -1,5 +1,5 @@
-"""Compares the criteria by which `gradus kmeans -k 2..9` chooses the number of clusters with the criteria of
-scikit-learn for the same labels, on twenty data sets."""
+"""`gradus kmeans -k 2..9` chooses the number of clusters by several criteria. This program compares them with the
+criteria of scikit-learn for the same labels, on twenty data sets."""
 
 import json
 

@@ -251,8 +251,8 @@ def verdict(row):
 
 
 def run(options, folder):
-    """Runs all measurements in separate processes, so that a limit on threads in one does not affect the
-    estimators."""
+    """Runs all measurements in separate processes, so that a limit on threads in one measurement does not affect the
+    estimators in another."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.pop(name, None)
     results = {

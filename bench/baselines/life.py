@@ -21,7 +21,8 @@ from common import Disagreement, note, print_table, run_program, spread
 ACORN = (7, 3, "bo$3bo$2o2b3o!")
 GUN = (36, 9, "24bo$22bobo$12b2o6b2o12b2o$11bo3bo4b2o12b2o$2o8bo5bo3b2o$2o8bo3bob2o4bobo$10bo5bo7bo$11bo3bo$12b2o!")
 
-# Name, pattern or None for a soup, side, topology (of the same size), rule, generations. {} stands for the side.
+# Each line has a name, a pattern (None: a soup), a side, a topology (a torus or a plane with this side; empty: no
+# border), a rule, and a number of generations. In the name, {} stands for the side.
 LINES = [
     ("torus {0} x {0}", None, 4096, "T", "B3/S23", 1000),
     ("torus {0} x {0}", None, 1024, "T", "B3/S23", 500),
@@ -39,8 +40,8 @@ LINES = [
 
 BREEDER = pathlib.Path(__file__).parents[2] / "data" / "life" / "breeder.rle"
 
-# Name, function that writes the pattern's file, side, generations. Both sides use HashLife and compute all generations
-# in one step.
+# Each line has a name, a function that writes the pattern's file, a side, and a number of generations. Both
+# programs use HashLife and compute all generations in one step.
 TREES = [
     ("HashLife, a field of {0} x {0} tiles", life_field.write, 128, 2**20),
     ("HashLife, Gosper's gun", lambda side, path: write_pattern(path, GUN, 0, "", "B3/S23"), 0, 2**30),
@@ -143,8 +144,8 @@ def measure_tree(options, folder, line):
     run_program([options.gradus, "life", str(folder / "pattern.rle"), "-g", "0", "-o", str(path), "--quiet"])
 
     def cells_of(output):
-        """Returns equal text for equal cells. Nodes are in the order of the tree, and comments are dropped,
-        because only one side keeps them."""
+        """Returns the lines of the file, rewritten so that equal cells give equal lines: the nodes are in the order
+        of the tree. Drops comments, because only one of the programs keeps them."""
         same = folder / "same.mc"
         run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
         return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]

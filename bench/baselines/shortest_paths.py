@@ -163,9 +163,9 @@ class Networkit:
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """Returns a result with samples of all contenders, which run alternately. `targets` maps a pair of our
-    contender and a baseline to the required ratio of speeds. If `warm` is given, it measures "Gradus", and this
-    contender only supplies the distances."""
+    """Returns a result with samples of all contenders, which run alternately. `targets` maps a pair of our contender
+    and a baseline to the required ratio of speeds. If `warm` is given, it supplies the times of the contender
+    "Gradus". The contender itself then only supplies the distances."""
     import numpy
 
     samples = {contender: [] for contender in contenders}

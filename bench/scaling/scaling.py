@@ -13,9 +13,10 @@ The floor of a curve is the time of one rank for its share of the rows, plus the
 
     T(p) = (n/p) t_row + t_launch + 2 ceil(log2 p) alpha + 2 (p-1)/p bytes/B
 
-for one iteration of a fit. alpha and B are fitted to the sums alone, t_row and t_launch to the fits. Cores that are
-busy together are slower than a single one, and unequally so, and ranks wait for the slowest. A second version of the
-model therefore uses the speed of the independent processes. The figures for many machines, with a rank on each, are
+for one iteration of a fit of n rows on p ranks, where `bytes` is the length of the sum. alpha and B are fitted to
+the times of the sums alone, t_row and t_launch to the times of the fits. Cores that are busy at the same time are
+slower than a single busy core, and not all equally slow. Ranks wait for the slowest. A second version of the model
+therefore uses the speed of the independent processes. The figures for many machines, with a rank on each, are
 predictions for a network with assumed properties.
 
 Needs only Python: the program makes the points and the page of the result.
@@ -87,7 +88,8 @@ class Job:
 
 
 def positive_least_squares(rows):
-    """Returns the non-negative factors for which first * x + second * y is nearest to value, in relative terms."""
+    """Returns the factors x and y, neither of them negative, for which first * x + second * y is closest to value
+    over all rows, in relative terms."""
     rows = [(first / value, second / value) for first, second, value in rows if value > 0]
     aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = (sum(row[i] for row in rows) for i in (0, 1))
@@ -101,7 +103,7 @@ def positive_least_squares(rows):
 
 
 def link_terms(ranks, words):
-    """Returns the factors of the latency and of the time per byte in a sum."""
+    """Returns the factors by which the latency and the time per byte enter the time of a sum."""
     return 2 * math.ceil(math.log2(ranks)), 2 * (ranks - 1) / ranks * 8 * words
 
 
@@ -322,8 +324,8 @@ class Scaling:
         return {**link, "points": points}
 
     def fit_model(self, jobs, link):
-        """Fits the time of a row and of an iteration to jobs of one kind of rows. Returns them, with the errors of
-        the model."""
+        """Fits the time per row and the time per iteration to jobs that differ only in the numbers of rows and ranks.
+        Returns both."""
         rows = []
         for job in jobs:
             sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0
@@ -345,10 +347,10 @@ class Scaling:
         points = []
         for job in jobs:
             seconds = job.median()
-            # One rank that has this rank's share of the rows.
+            # The time in which a single rank would process the rows that each rank of this job has.
             alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)
             modelled = self.model_seconds(job, model, link)
-            # The end of a fit needs one more sum.
+            # A fit makes one sum more than it has iterations.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
             apart = self.apart(job).median()
             of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
@@ -364,8 +366,8 @@ class Scaling:
                 "greatest_busy_deviation": max(abs(point["busy_model_deviation"]) for point in points), "points": points}
 
     def rules(self, shape, model, numbers, link, cores=1):
-        """Returns the number of rows that a rank needs for 90 % efficiency, by number of ranks. If the noise of a
-        small job hides the time of a row, returns an empty list."""
+        """Returns, for each number of ranks, the number of rows per rank from which the efficiency is 90 %. If the
+        noise of a small job hides the time of a row, returns an empty list."""
         if not link or not model["seconds_per_row"] > 0:
             return []
         return [(ranks, self.rule(shape, model, ranks, link, cores)) for ranks in numbers if ranks > 1]
@@ -374,7 +376,8 @@ class Scaling:
         wanted = TARGETS["rule"]
         row, launch = model["seconds_per_row"] / cores, model["seconds_per_iteration"]
         waits = link_seconds(ranks, shape.words, link)
-        # Returns T(1)/(p T(p)), where the single rank has p times as many rows as each of the p ranks.
+        # The efficiency is T(1) / (p T(p)), where the single rank has p times as many rows as each of the p ranks.
+        # This is the number of rows per rank for which the efficiency equals `wanted`.
         return max(0, math.ceil((wanted * (launch + waits) - launch / ranks) / ((1 - wanted) * row)))
 
     def predicted(self, shape, model):

@@ -1,6 +1,6 @@
 // Times only the sums over ranks that each iteration makes. bench/scaling/scaling.py uses this program to measure the
-// link. mpirun starts it with numbers of words. For each number, the first rank prints, in JSON, the seconds of each
-// sum of that many words on the rank that waited longest.
+// link. The arguments are numbers of words. For each number, the ranks repeat a sum of that many words. The first rank
+// prints, in JSON, how long each sum took on the slowest rank.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -168,9 +168,10 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-/// Shows the gain of each rung over the previous one, and its share of each ceiling and of the roofline. No job is
-/// faster than its bytes at the measured bandwidth, or its operations at the measured rate. The larger share names the
-/// resource that limits the job and shows the distance from the limit.
+/// Shows the gain of each rung over the previous one, and the rung's share of each ceiling and of the roofline. A job
+/// takes at least the time to move its bytes at the measured bandwidth, and at least the time to compute its operations
+/// at the measured rate. The ceiling with the largest share limits the job, and this share shows how close the job is
+/// to the limit.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   const std::vector<std::string> shares = shares_of(best);
@@ -299,7 +300,7 @@ std::string input_name(const Report& report, const Group& group) {
   return name.empty() ? group.title : name;
 }
 
-/// If there are several inputs, plots the least times over them.
+/// If there are several inputs, plots the least time of each variant over the inputs.
 void add_inputs(Page& page, const Report& report) {
   if (report.groups.size() < 2) return;
   Chart chart{.kind = Chart::Kind::lines,
@@ -331,8 +332,8 @@ PageTable::Cell verdict_cell(std::string_view verdict) {
   return {std::string(verdict), tone};
 }
 
-/// Returns the published figures of the experiment's file, if the file exists, because they may be more complete than
-/// the figures in an older result.
+/// Returns the published figures from the experiment's file. This file may be more complete than an older result. If
+/// the file does not exist, returns the figures in the result.
 std::vector<bench::Published> published_of(const JsonValue& experiment) {
   const std::string name = experiment["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -421,7 +422,7 @@ void add_claims(Page& page, const JsonValue& claims) {
   for (const JsonValue& claim : claims.elements()) {
     const std::string text = claim_text(claim);
     const std::string judgement = claim["verdict"].text();
-    std::string because;  // verdict from the first input that decides the claim
+    std::string because;  // the reason from the first input whose verdict equals the claim's verdict
     int confirmed = 0;
     int refuted = 0;
     const std::vector<JsonValue> inputs = claim["inputs"].elements();

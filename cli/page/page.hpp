@@ -37,13 +37,13 @@ struct Chart {
   std::string values_name;            ///< meaning and unit of the values: "median, ms"
   std::vector<std::string> places{};  ///< in display order
   std::vector<Series> series{};
-  bool logarithmic = false;  ///< initial state, which a reader can change
+  bool logarithmic = false;  ///< initial scale of the values, which a reader can change
 };
 
 struct PageTable {
   struct Column {
     std::string heading;
-    bool words = false;  ///< these columns are aligned left and wrapped
+    bool words = false;  ///< true: the column is aligned left and wrapped
   };
   enum class Tone : std::uint8_t { plain, good, bad };
   struct Cell {

@@ -15,8 +15,8 @@ namespace {
 
 using bench::JsonValue;
 
-/// Returns true for a list of integers, or of more than three numbers. Shorter lists, such as a vector in space, are
-/// shown as text.
+/// Returns true for a list of integers, and for a list of more than three numbers of any kind. Shorter lists, such as a
+/// vector in space, are shown as text.
 bool is_list_of_numbers(const nlohmann::ordered_json& json) {
   constexpr std::size_t dimensions = 3;
   if (!json.is_array() || json.size() < 2) return false;
@@ -158,7 +158,8 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   page.facts(facts);
   add_lists(page, lists, edges);
   for (const auto& [key, value] : tables) {
-    // The lists of all parts are shown in one chart, such as the partial histograms of all kinds of pairs.
+    // The lists of all parts are shown together: one chart has, for example, the partial histogram of every kind of
+    // pairs.
     Lists of_parts;
     for (const JsonValue& part : value.elements()) {
       std::string name;
@@ -187,7 +188,7 @@ void add_summary(Page& page, const JsonValue& summary) {
   const std::string problem = summary["problem"].text();
   std::string title = with_spaces(problem);
   if (summary.has("input") && summary["input"].json().is_string()) title += " of " + summary["input"].text();
-  summary["seconds"].members();  // every summary has "seconds"
+  summary["seconds"].members();  // throws if "seconds" is missing, which every summary has
   page.heading(2, title);
   add_members(page, summary, "", summary.has("edges") ? summary["edges"].json() : nlohmann::ordered_json());
 }

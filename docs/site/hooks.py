@@ -1,10 +1,10 @@
-"""Adds to the site what has its home elsewhere in the repository, and makes links out of docs/ work.
+"""Adds pages to the site whose sources are outside of docs/, and adapts links from docs/ to other files.
 
 * The README of each problem, CONTRIBUTING.md, CHANGELOG.md and the README of data/ become pages.
 * Each command of the program becomes a page of its help. GRADUS names the program; the default is build/gradus.
-* The HTML of Doxygen in build/doxygen/html becomes reference/cpp, where it exists.
-* A link to another file of the repository leads to a copy of that file in the site. A link to nothing is a warning, and so
-  an error under --strict.
+* The HTML of Doxygen in build/doxygen/html, if it exists, becomes reference/cpp.
+* A link to another file of the repository leads to a copy of that file in the site. A link to a missing file causes a
+  warning, which is an error under --strict.
 """
 
 import html
@@ -35,7 +35,7 @@ SOURCES = {page: source for source, page in PAGES.items() if source != "README.m
 
 
 def commands():
-    """The commands of the program with their summaries, in the order of its help."""
+    """Returns the commands of the program with their summaries, in the order of its help."""
     text = subprocess.run([PROGRAM, "--help"], check=True, capture_output=True, text=True).stdout
     rows = text.split("\nCommands\n")[1].split("\n\n")[0]
     return dict(line.split(maxsplit=1) for line in rows.splitlines())
@@ -85,7 +85,7 @@ def on_files(files, config):
 
 
 def doxygen_page(target):
-    """The page of a public header in the reference of C++."""
+    """Returns the page of a public header in the C++ reference, or None."""
     name = pathlib.PurePosixPath(target).name.replace("_", "__").replace(".", "_8") + ".html"
     return f"reference/cpp/{name}" if (DOXYGEN / name).is_file() else None
 
@@ -98,7 +98,7 @@ def folder_listing(path):
 
 
 def copied(target, files, config):
-    """The place in the site of a copy of a file or of a list of a folder."""
+    """Adds a copy of a file, or a listing of a folder, to the site. Returns its place in the site."""
     path = ROOT / target
     if path.is_dir():
         place, facts = f"source/{target}/index.html", {"content": folder_listing(path)}
@@ -138,7 +138,7 @@ def with_links(text, source, page, files, config):
             return match[0]  # a page made here, or an error that MkDocs reports
         place = in_site(path, files, config)
         if place is None and source.startswith("docs/decisions/") and path.startswith("docs/results/"):
-            return "]\0"  # a record of its time, whose measurement was replaced
+            return "]\0"  # an old decision may name a result that was replaced
         if place is None:
             LOG.warning("%s links to '%s', which does not exist", source, match[2])
             return match[0]
@@ -158,7 +158,7 @@ def outside_fences(text, change):
 
 
 def lists_apart(text):
-    """A blank line before each list, which Python-Markdown needs and GitHub does not; and four blanks a level."""
+    """Adds a blank line before each list, which Python-Markdown needs and GitHub does not."""
     lines, before = [], ""
     for line in text.split("\n"):
         item = LIST_ITEM.match(line)

@@ -55,8 +55,8 @@ int narrow(const char* name, std::int64_t number) {
   return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
-/// Returns the limit set by OMP_NUM_THREADS or threadpoolctl if it is below the number of cores; 0 (all cores)
-/// otherwise. Returns 1 in a forked child that lost its threads.
+/// Returns 1 in a forked child that lost its threads. Otherwise, if OMP_NUM_THREADS or threadpoolctl sets a limit below
+/// the number of cores, returns this limit. Otherwise returns 0, which means all cores.
 int usual_threads() {
   if (has_lost_threads()) return 1;
   const int limit = omp_get_max_threads();

@@ -88,7 +88,7 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-/// Returns (new distances, None) if `distances` is null. Otherwise writes the distances there and returns (None,
+/// If `distances` is null, returns (the distances, None). Otherwise writes the distances there and returns (None, the
 /// report).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,

@@ -20,7 +20,7 @@ nb::object to_numpy(LifeGrid grid) {
   return owning<LifeGrid, std::uint64_t>(std::move(grid), [](LifeGrid& kept) { return kept.words(); }, {height, words});
 }
 
-/// Returns (root, levels, cells, quarters) with one level and cell word per node, and four quarters per node.
+/// Returns (root, levels, cells, quarters). For each node, there are one level, one word of cells, and four quarters.
 nb::object to_python(const LifeTree& tree) {
   std::vector<std::int32_t> levels;
   std::vector<std::uint64_t> cells;

@@ -28,7 +28,8 @@ MatmulView<T> matrices_of(const Array& array, const char* what) {
   return batch == 0 ? first : first.batch(static_cast<std::int64_t>(array.shape(0)), array.stride(0));
 }
 
-/// Returns (product, report). The product stacks the matrices of a batch vertically; it is None if `out` is given.
+/// Returns (product, report). The product stacks the matrices of a batch vertically. The product is None if `out` is
+/// given.
 Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out, const OptionValues& given,
                 const Request& request) {
   const auto options = options_of<MatmulOptions>(given);

@@ -1,4 +1,4 @@
-"""Exceptions of the library. Each also derives from the built-in exception that fits it."""
+"""Exceptions of the library. Each class also derives from the most similar built-in exception."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Arrays in GPU memory, from any library: inputs are read in place, results are arrays of the same library on that GPU.
 
 Arrays are imported through DLPack, or through __cuda_array_interface__ if a library lacks DLPack. If an array needs
-another type or layout, that library converts it on the GPU.
+another type or layout, the library of the array converts it on the GPU.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class _PyTorch(Library):
         return self._torch.empty(shape, dtype=getattr(self._torch, dtype.name), device=like.device)
 
     def copied_from_host(self, host: np.ndarray[Any, Any], like: Any) -> Any:
-        # PyTorch's own copy of more than 64 KB waits until the driver has cleared the memory that the job freed.
+        # PyTorch's own copy is not used: above 64 KB, it waits until the driver has cleared the memory that the job
+        # freed.
         made, gpu = self.empty(host.shape, host.dtype, like), like.device.index
         _core.copy_to_gpu(made.data_ptr(), host, gpu, self._torch.cuda.current_stream(gpu).cuda_stream)
         return made
@@ -163,7 +164,7 @@ class _Jax(Library):
 _LIBRARIES: dict[str, type[Library]] = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 
-_found: dict[type, Library] = {}  # by the type of their arrays
+_found: dict[type, Library] = {}  # library objects by type of array
 
 
 def _library(source: Any) -> Library:
@@ -231,7 +232,8 @@ def _without_gpu(what: str, library: Library) -> None:
 
 
 def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
-    """Imports an array through __cuda_array_interface__, which does not name the GPU: CUDA reports it for the address."""
+    """Imports an array through __cuda_array_interface__. This interface does not name the GPU, so CUDA is asked to which
+    GPU the address belongs."""
     facts = source.__cuda_array_interface__
     address, read_only = facts["data"]
     dtype, shape, written_in = np.dtype(facts["typestr"]), tuple(facts["shape"]), facts.get("stream")
@@ -260,7 +262,8 @@ def _steps_of_c(shape: Sequence[int], itemsize: int) -> list[int]:
 
 
 def imported(source: Any, what: str, stream: int | None) -> OnGpu:
-    """Imports an array without a copy. Work that is queued in the stream from now on waits for pending writes to it."""
+    """Imports an array without a copy. Work that is queued in the stream from now on waits for pending writes to the
+    array."""
     if isinstance(source, OnGpu):
         return source
     library = _library(source)
@@ -275,7 +278,8 @@ def imported(source: Any, what: str, stream: int | None) -> OnGpu:
 
 
 def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
-    """Returns a copy of the given type in C order, which the array's library makes, and rounds, in the array's stream."""
+    """Returns a copy of the given type in C order. The array's library makes the copy, in the array's stream, and
+    rounds."""
     library = array.library
     with library.running(array.source, array.stream):
         made = library.converted(array.source, dtype)
@@ -305,8 +309,8 @@ def as_rows(
 ) -> OnGpu:
     """Imports an array with contiguous rows, converted only if it has another type or layout.
 
-    `dtype` is the wanted type (None: float32 or float64, whichever fits). With `exact`, raises InputError if the wanted
-    type cannot represent an element; the search runs in host memory.
+    `dtype` is the wanted type (None: float32 or float64, whichever fits). With `exact`, raises InputError if the
+    wanted type cannot represent an element exactly. The search for such an element runs in host memory.
     """
     array = imported(source, what, stream)
     if len(array.shape) != dimensions:

@@ -262,13 +262,13 @@ def kmeans(
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `stream`: stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
-    * `communicator`: communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of
-        this process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. All other
-        fields but the report are the same on all ranks.
+    * `communicator`: communicator of mpi4py whose processes all make this call. `points`, `weights` and the returned
+        labels hold the rows of this process. The rows of all ranks, in rank order, are clustered together. All other
+        fields except the report are the same on all ranks.
 
     Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
-    names one with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler, but
-    from exact sums; pass the result itself, not its centroids, to kmeans_predict().
+    names a variant with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler,
+    but from exact sums. With `standardize`, pass the result itself, not its centroids, to kmeans_predict().
 
     Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions, negative weights and
     fewer points than clusters, UnsupportedError if the variant or device cannot run here, OutOfMemoryError, and

@@ -23,7 +23,8 @@ def _operand(source: Any, what: str) -> Array:
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
-    """Returns a single matrix, used for the whole batch, if the stack holds one; otherwise a three-dimensional batch."""
+    """If the stack holds one matrix, returns this matrix, which serves the whole batch. Otherwise returns a
+    three-dimensional batch."""
     own = matrices.shape[:-2]
     if all(length == 1 for length in own):
         return matrices.reshape(matrices.shape[-2:])
@@ -145,9 +146,9 @@ def matmul(
     * `alpha`, `beta`: float; beta is the factor of `add`, and 1 by default
     * `add`: array that broadcasts to the shape of the product
     * `accuracy`: "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a
-        GPU's tensor cores, float32 only); or "automatic" (by `variant`, or else "strict")
-    * `out`: array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap
-        a or b
+        GPU's tensor cores, float32 only); or "automatic" (the accuracy of `variant`; without one, "strict")
+    * `out`: array with the shape and type of the product and any strides. It may be the same array as `add`, but must
+        not overlap a or b.
 
     The other arguments are the same as for kmeans(). Returns `out` or a new array, or a scalar for two vectors.
 

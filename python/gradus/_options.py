@@ -109,9 +109,10 @@ def _defaults(problem: str) -> list[tuple[str, Any, type]]:
 
 
 def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Selects the problem's options that differ from their defaults from the arguments of a call.
+    """Returns the arguments of a call that are options of the problem and differ from their defaults.
 
-    The extension module converts and checks them. Small jobs take about 10 microseconds in all, so the loop is minimal.
+    The extension module converts and checks these arguments. The loop is minimal, because a small job takes about 10
+    microseconds in total.
     """
     options = {}
     for name, default, kind in _defaults(problem):

@@ -33,7 +33,7 @@ class PairHistogramResult:
     below: int  #: pairs nearer than the first edge
     beyond: int  #: pairs at or beyond the last edge or the cutoff
     pairs: int  #: total number of pairs
-    flat: str  #: column, such as "z", in which all points agree in a box that is thin there; otherwise ""
+    flat: str  #: column, such as "z", in which the box is thin and all points agree; "" if there is none
     report: RunReport
     points: int  #: points per frame
     others: int  #: others per frame; 0: pairs among the points

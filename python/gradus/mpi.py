@@ -80,7 +80,8 @@ def _checked(communicator: Any) -> Any:
 
 
 def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
-    """Calls prepared() on all processes. If it fails on one, all raise, so that no process waits for another."""
+    """Calls prepared() on all processes. If it fails on one process, all processes raise an error, so that none waits
+    for another."""
     caught: Exception | None = None
     try:
         result = prepared()
@@ -99,7 +100,7 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
 
 
 def end_for_all(communicator: Any, error: Exception) -> NoReturn:
-    """Raises an error found before the call began, here and on the processes that wait in the call."""
+    """Raises an error that was found before the call began. The processes that wait in the call raise it, too."""
 
     def prepared() -> NoReturn:
         raise error
@@ -111,7 +112,8 @@ def end_for_all(communicator: Any, error: Exception) -> NoReturn:
 
 @contextlib.contextmanager
 def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
-    """Attaches a duplicate of the communicator to the request, which keeps messages apart from the caller's."""
+    """Attaches a duplicate of the communicator to the request, so that messages of Gradus do not mix with the caller's
+    messages."""
     mpi = sys.modules["mpi4py.MPI"]
     functions = _opened(library())
     why = ctypes.create_string_buffer(500)
@@ -129,11 +131,13 @@ def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
 
 
 def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Result]:
-    """Calls an extension function on all processes with the arguments that prepared() returns, a request last."""
+    """Calls an extension function on all processes, with the arguments that prepared() returns. The last argument is a
+    request."""
     _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """Lets the extension module check the arguments now: later, other processes would wait for one that raises."""
+        """Lets the extension module check the arguments now. An error of one process in the call itself would leave the
+        other processes waiting."""
         arguments = prepared()
         arguments[-1].only_checks = True
         try:

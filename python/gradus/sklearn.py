@@ -76,7 +76,8 @@ class Call(NamedTuple):
 
 
 class Report:
-    """The calls since patch(). str() makes a table of them. As a context manager it ends the patch."""
+    """The calls since patch(). str() makes a table of these calls. As a context manager, a report ends the patch on
+    exit."""
 
     def __init__(self, first: int, was_patched: bool) -> None:
         self._first = first
@@ -167,9 +168,11 @@ def _shape(X: Any) -> tuple[int, ...]:
 def _run(
     name: str, X: Any, reason: str, ours: Callable[[], Any], original: Callable[[], Any], random_state: Any = 0
 ) -> Any:
-    """Calls Gradus unless there is a reason not to. What Gradus refuses is left to scikit-learn, whose errors the caller knows.
+    """Calls Gradus unless `reason` says why not. If Gradus refuses the call, scikit-learn computes it, so that the
+    caller sees the usual errors.
 
-    scikit-learn then begins with the generator as it was: the seed that Gradus drew from it is put back."""
+    Gradus may have drawn a seed from the generator. In this case, the state of the generator is restored before
+    scikit-learn begins."""
     start = time.perf_counter()
     device = variant = ""
     drawn = None
@@ -209,7 +212,8 @@ def _why_no_fit(model: Any, X: Any) -> str:
 
 
 class _Ours(cluster.KMeans):
-    """Gradus's estimator. It keeps its warnings, because a fit that is left to scikit-learn warns again."""
+    """Gradus's estimator. It stores its warnings instead of issuing them: if the fit is left to scikit-learn,
+    scikit-learn warns again."""
 
     def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
         self.__dict__.setdefault("_warnings", []).append((text, category))
@@ -219,7 +223,8 @@ _Ours.__name__ = "KMeans"  # messages contain it
 
 
 def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
-    """Warns from the modules that scikit-learn warns from, since filters of warnings name them."""
+    """Issues each warning from the module from which scikit-learn would issue it, because filters of warnings name
+    modules."""
     for text, category in warned:
         function = _originals_or(model, "fit")
         if category is not ConvergenceWarning:
@@ -230,7 +235,7 @@ def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
 
 
 def _ours(model: Any) -> _Ours:
-    """Gradus's estimator with the parameters of scikit-learn's."""
+    """Returns Gradus's estimator with the parameters of scikit-learn's estimator."""
     parameters = {name: getattr(model, name) for name in theirs.KMeans._get_param_names()}
     return _Ours(**parameters, device=_device)
 
@@ -288,7 +293,7 @@ def _score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
 
 
 def _originals_or(model: Any, name: str) -> Any:
-    """scikit-learn's method. Another thread may have ended the patch since the call began."""
+    """Returns scikit-learn's method. Looks it up in KMeans if another thread has ended the patch since the call began."""
     return _originals.get(name) or getattr(theirs.KMeans, name)
 
 
@@ -325,7 +330,7 @@ def _kmeans_plusplus(X: Any, n_clusters: int, **options: Any) -> Any:
 def _replace_everywhere(old: Any, new: Any) -> None:
     """Replaces kmeans_plusplus in each module that has imported it."""
     for module in list(sys.modules.values()):
-        if not isinstance(module, types.ModuleType) or vars(module) is globals():  # some put other objects there
+        if not isinstance(module, types.ModuleType) or vars(module) is globals():  # sys.modules may also hold other objects
             continue
         for name, value in list(vars(module).items()):
             if value is old:
@@ -336,7 +341,7 @@ def patch(*, device: str = "auto") -> Report:
     """Lets Gradus compute scikit-learn's KMeans, k_means and kmeans_plusplus, wherever they are called in this process and
     in worker processes of joblib and multiprocessing. `device`: "auto", "cpu", "gpu" or "gpu:1".
 
-    Returns the report of the calls from now on, which is also a context manager that ends the patch.
+    Returns a report of all calls from now on. The report is also a context manager that ends the patch.
     """
     global _device
     was_patched = bool(_originals)
@@ -393,8 +398,9 @@ def _with_patch(reduced: Any) -> Any:
 
 
 def _follow_into_workers() -> None:
-    """Workers of joblib, and of multiprocessing unless they are forked, are new processes. A batch of calls that is sent to
-    one, and a process that is started, carry the patch along."""
+    """Carries the patch to worker processes. Workers of joblib are new processes, and so are workers of multiprocessing
+    unless they are forked. A batch of calls that is sent to a worker of joblib takes the patch along, and so does a
+    process of multiprocessing when it starts."""
     # typing cannot express that a class gets another method
     BaseProcess.__reduce_ex__ = lambda process, protocol: _with_patch(object.__reduce_ex__(process, protocol))  # type: ignore
     try:
@@ -453,7 +459,7 @@ def _print_report(report: Report) -> None:
     text = str(report)
     try:
         print(text, file=sys.stderr, flush=True)
-    except OSError:  # nothing reads it any more
+    except OSError:  # no process reads standard error any more
         pass
 
 
@@ -472,7 +478,8 @@ def _run_code(source: Any, file: str, names: dict[str, Any]) -> None:
 
 
 def _first_folder(folder: str) -> None:
-    """Puts the folder where `python` puts a script's: first on the path, in place of the folder of this run."""
+    """Makes the folder the first entry of sys.path, where `python` puts the folder of a script. It replaces the folder
+    of this run."""
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         sys.path[0] = folder
 
@@ -509,7 +516,8 @@ def _is_archive(path: str) -> bool:
 
 
 def _without_our_frames(error: BaseException) -> Any:
-    """The traceback from the script on; the frames of runpy that `python -m` shows too are kept."""
+    """Returns the part of the traceback that begins in the script. Keeps the frames of runpy, which `python -m` also
+    shows."""
     trace = last = error.__traceback__
     while trace is not None and (trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>")
                                  or os.path.basename(trace.tb_frame.f_code.co_filename) == "runpy.py"):  # fmt: skip
@@ -525,7 +533,8 @@ def _missing_hook(kind: type[BaseException], error: BaseException, trace: Any) -
 
 
 def _hide_our_frames() -> None:
-    """Lets the interpreter report the script's uncaught error, by the script's excepthook, without the frames of this run."""
+    """Makes the interpreter report an uncaught error of the script through the script's excepthook, and without the
+    frames of this module."""
     hook = getattr(sys, "excepthook", _missing_hook)
 
     def report(kind: type[BaseException], error: BaseException, trace: Any) -> None:

@@ -1,4 +1,5 @@
-"""Errors for objects that are not arrays and for arguments without effect: they name the argument and the remedy."""
+"""Tests the errors for objects that are not arrays and for arguments without effect. Each error names the argument and
+the remedy."""
 
 import os
 import pathlib

@@ -552,7 +552,8 @@ if ARRAY_API and not no_gpu and importlib.util.find_spec("torch") and importlib.
 
 @pytest.mark.parametrize("array_api", [False, True])
 def test_checks_of_scikit_learn(array_api):
-    """Only one check may fail: that weights equal repeated points from random starts, which holds for neither library."""
+    """Only one check may fail. It requires that weights have the same effect as repeated points when fits start at
+    random, which holds for neither library."""
     variables = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     if array_api:
         variables["SCIPY_ARRAY_API"] = "1"
@@ -562,7 +563,7 @@ def test_checks_of_scikit_learn(array_api):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's tests of KMeans, k_means and kmeans_plusplus pass with ours."""
+    """scikit-learn's tests of KMeans, k_means and kmeans_plusplus pass on Gradus's versions."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
                "--pyargs", "sklearn.cluster.tests.test_k_means", "-k", "not MiniBatch and not minibatch"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])

@@ -134,7 +134,8 @@ def test_what_is_no_float32_is_refused_beside_points_in_float32(name, numbers):
 
 
 def test_the_numbers_of_a_list_have_no_type():
-    """They round to the nearest number of the needed type, as in a text file. Integers must be exact."""
+    """Floating-point numbers in a list round to the nearest number of the needed type, as in a text file. Integers must
+    be exact."""
     weights = [0.1, 0.3, 0.7, 1.1]
     assert same(fit(ONE, weights=weights), fit(ONE, weights=np.float32(weights)))
     assert same(histogram(ONE, weights=tuple(weights)), histogram(ONE, weights=np.float32(weights)))

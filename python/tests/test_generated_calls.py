@@ -80,7 +80,7 @@ centroids = st.one_of(arrays(), st.builds(
 
 
 def projection(points, most_points, memory_limit=None, **_):
-    """Drops the arguments that kmeans_projection() lacks: it always runs on one CPU thread."""
+    """Drops the arguments that kmeans_projection() lacks. It lacks them because it always runs on one CPU thread."""
     return gradus.kmeans_projection(points, most_points=most_points, memory_limit=memory_limit)
 
 

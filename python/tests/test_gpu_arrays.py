@@ -382,7 +382,7 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    for fitted, rows in ((usual, array), (model, points)):  # rows elsewhere than the fitted ones
+    for fitted, rows in ((usual, array), (model, points)):  # the rows are in another place than the fitted points
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
         distances = fitted.transform(rows)

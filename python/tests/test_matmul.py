@@ -16,7 +16,8 @@ def matrices(rows, depth, columns, dtype, seed=1):
 
 
 def canonical(a, b):
-    """Computes the canonical product: exact products, summed with one rounding per step in blocks of 256, then the blocks."""
+    """Computes the canonical product: sums exact products in blocks of 256, with one rounding per step, and then sums
+    the blocks."""
     kind = a.dtype.type
 
     def rounded_once(product, total):  # fma of floats: in double, only the sum rounds

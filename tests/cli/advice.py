@@ -29,7 +29,7 @@ class Advice:
 
 
 def advice_in(message):
-    """Returns all options with a value that the message recommends, in its order."""
+    """Returns all options with a value that the message recommends, in the order of the message."""
     found = []
     for match in re.finditer(r"(--[a-z][a-z-]*) ((?:'[^']*'|\\'|[^\s'\\])+)", message):
         (value,) = shlex.split(match[2].rstrip(",;.:)"))  # removes quotes as a shell does

@@ -218,7 +218,7 @@ class InterruptCase(Case):
             time.sleep(0.02)
 
     def wait_until_signals_are_awaited(self, job):
-        """Waits until the program blocks the signals in all threads and waits for them in one."""
+        """Waits until the program has blocked the signals, so that one of its threads can wait for them."""
         def blocked():
             with open(f"/proc/{job.pid}/status") as status:
                 mask = next(line.split()[1] for line in status if line.startswith("SigBlk:"))
