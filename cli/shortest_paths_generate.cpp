@@ -32,7 +32,8 @@ using shortest_paths_detail::RoadGrid;
 using shortest_paths_detail::WeightRange;
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // so small that weights fit int32, also with --climbs
+// Limits weights so that twice this weight, the most with --climbs, fits int32.
+constexpr std::int64_t heaviest = (std::int64_t{1} << 30) - 1;
 constexpr std::string_view while_writing = "stopped; no file was written";
 
 /// Returns the text format for the name, or null if the name is the name of a matrix file.
