@@ -37,7 +37,7 @@ class Communicator {
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  /// Concatenates the `own` bytes of all ranks in rank order into `all`, on every rank.
+  /// Concatenates the bytes `own` of all ranks, in rank order, and stores the result in `all` on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
   /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that

@@ -111,7 +111,8 @@ class GRADUS_EXPORT ErrorMessage {
   std::vector<Piece> pieces;
 };
 
-/// Returns the beginning of a message about an argument ("other weights") or about a part of one ("edges: from").
+/// Returns the beginning of a message about an argument ("other weights") or about a part of an argument
+/// ("edges: from").
 GRADUS_EXPORT ErrorMessage about(std::string_view subject);
 /// Returns a reference to an option by struct and member ("KMeansOptions::empty"), with or without a value.
 GRADUS_EXPORT ErrorMessage option(std::string_view name);
@@ -128,7 +129,7 @@ struct ErrorFields {
   std::string argument = {};  ///< name of a parameter or of a member of an options struct: "clusters"
   std::string file = {};
   std::optional<std::int64_t> row = {};     ///< row of an array, counted from 0; or line of a text file, counted from 1
-  std::optional<std::int64_t> column = {};  ///< counted like the row
+  std::optional<std::int64_t> column = {};  ///< column of an array, counted from 0; or of a text file, counted from 1
   std::optional<std::int64_t> byte = {};    ///< offset in the file, counted from 0
   std::string value = {};                   ///< the value that was refused
   std::string allowed = {};                 ///< the values that are allowed

@@ -17,8 +17,8 @@
 
 namespace gradus {
 
-/// A list of edges in any order (COO): edge e goes from from[e] to to[e]. If several edges connect the same two
-/// vertices in the same direction, the lightest one counts.
+/// A list of edges in any order (COO): edge e goes from vertex `from[e]` to vertex `to[e]`. If several edges connect
+/// the same two vertices in the same direction, the lightest one counts.
 template <class T>
 struct EdgeView {
   std::int64_t vertices = 0;

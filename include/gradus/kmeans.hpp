@@ -100,9 +100,9 @@ enum class KMeansFewerDistinct : std::uint8_t {
   /// Empty clusters: let e be the number of empty clusters. Then k - e clusters have points, and m - (k - e) distinct
   /// points lack a cluster. KMeansEmptyCluster::relocate moves m - (k - e) empty clusters, lowest index first. Every
   /// other empty cluster is surplus: its centroid becomes a copy of the new centroid of a non-empty cluster. This is
-  /// the lowest non-empty cluster whose previous centroid equalled the surplus cluster's previous centroid. If there is
-  /// none, it is the lowest non-empty cluster. `keep` and `error` work as usual, so `error` makes the fit throw for a
-  /// surplus cluster.
+  /// the lowest non-empty cluster whose previous centroid equalled the surplus cluster's previous centroid. If no
+  /// non-empty cluster has this property, the lowest non-empty cluster is copied. `keep` and `error` work as usual, so
+  /// `error` makes the fit throw for a surplus cluster.
   ///
   /// A point that is equally near to several centroids belongs to the lowest one. Surplus clusters therefore have count
   /// 0 once labels no longer change.
@@ -204,7 +204,6 @@ struct KMeansIteration {
   ///
   /// The error is at most (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j, plus the loss from squares below the
   /// smallest double. Beyond 2^24 points the second term is multiplied by (n 2^-24)^2.
-  /// 2^-24)^2.
   double inertia = 0;
   std::int64_t changed = 0;  ///< number of labels that changed; n in the first iteration
   double shift = 0;          ///< sum of the centroids' squared movements
@@ -281,7 +280,7 @@ struct KMeansShape {
 
 namespace detail {
 
-// Entry points of libgradus for the templates below, instantiated for float and double.
+// The templates below call these functions. libgradus instantiates them for float and double.
 template <class T>
 GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
                                      const KMeansMemory<T>& memory, const Execution& execution);
@@ -340,9 +339,9 @@ KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions
 /// Returns the first centroids with which kmeans() would start its first fit, and their row numbers. Runs on the same
 /// device as kmeans().
 ///
-/// Every method except `given` chooses rows of `points`, including k-means||. Only `first` may choose rows of weight 0.
-/// No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(), and UsageError if `memory`
-/// has labels.
+/// Every method except `given` chooses rows of `points`; this includes k-means||. Only `first` may choose rows of
+/// weight 0. No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(), and UsageError if
+/// `memory` has labels.
 template <RowsOf<float, double> Points>
 KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
                                                                    const KMeansMemory<ElementOf<Points>>& memory,

@@ -224,7 +224,7 @@ struct LifeResult {
   bool background = false;  ///< on `plane`: all cells outside are alive, and `cells` marks the dead ones
   /// Set if the variant works on trees and the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
-  LifePopulation population;          ///< number of live cells; with a live background, of dead cells
+  LifePopulation population;          ///< number of live cells or, with a live background, number of dead cells
   std::int64_t generations = 0;       ///< number of computed generations: N, or fewer if `until_stable` found a cycle
   std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to `generations`; empty unless requested
   std::optional<LifeCycle> cycle;     ///< found by `until_stable` before the limit

@@ -191,7 +191,7 @@ struct MatmulShape {
 
 namespace detail {
 
-// Entry point of libgradus for the templates below, instantiated for float and double.
+// The templates below call this function. libgradus instantiates it for float and double.
 template <class A, class B>
 GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<const B> b,
                                                             const MatmulOptions& options,

@@ -111,8 +111,8 @@ struct PairHistogramOptions {
 /// Optional inputs besides the points.
 template <class T>
 struct PairHistogramMemory {
-  MatrixView<const T> others = {};         ///< m x d: counts pairs (point, other); without columns: pairs of points
-  VectorView<const T> weights = {};        ///< one per point, or empty
+  MatrixView<const T> others = {};   ///< m x d: pairs (point, other) are counted; without columns: pairs of points
+  VectorView<const T> weights = {};  ///< one per point, or empty
   VectorView<const T> other_weights = {};  ///< one per row of `others`; given if and only if `weights` and `others` are
 };
 
@@ -127,7 +127,7 @@ struct PairHistogramResult {
   /// in the plane. Such points form a layer, which spherical shells do not describe. Empty if there is no such column
   /// or if PairHistogramOptions::dimensions is given.
   std::string flat;
-  RunReport report;  ///< `rechecked` is a share of all pairs
+  RunReport report;  ///< `rechecked` is the rechecked share of all pairs
 };
 
 /// The sizes that determine the memory of a job, in addition to PairHistogramOptions.
@@ -142,7 +142,7 @@ struct PairHistogramShape {
 
 namespace detail {
 
-// Entry point of libgradus for the templates below, instantiated for float and double.
+// The templates below call this function. libgradus instantiates it for float and double.
 template <class T>
 GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                                  const PairHistogramMemory<T>& memory, const Execution& execution);
@@ -172,9 +172,10 @@ PairHistogramResult pair_histogram(const Points& points, const PairHistogramOpti
 }
 
 /// Adds the histogram `next`, such as the next frame of a trajectory, to `sum`. Adds its counts, its weighted sums (in
-/// the order of the calls) and its times. `report.rechecked` becomes the share of all pairs. Throws UsageError if the
-/// bins differ or if the numbers of edges, counts and weights do not match. Throws InputError if a sum of weights
-/// exceeds the range of double or the number of pairs exceeds 64 bits. On an error `sum` is unchanged.
+/// the order of the calls) and its times. `report.rechecked` becomes the rechecked share of
+/// all pairs. Throws UsageError if the bins differ or if the numbers of edges, counts and weights do not match. Throws
+/// InputError if a sum of weights exceeds the range of double or the number of pairs exceeds 64 bits. On an error `sum`
+/// is unchanged.
 GRADUS_EXPORT void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
 /// Returns an upper bound of the memory that pair_histogram() needs in addition to its input. The points and weights

@@ -30,7 +30,7 @@ class GRADUS_EXPORT lock_node_pool {
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
-  ~lock_node_pool() {  // never runs for the pool of lock_policy
+  ~lock_node_pool() {  // never called for the pool of lock_policy
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 

@@ -34,7 +34,7 @@ namespace gradus {
 template <class Policy = set_policy>
 struct basic_hazard_pointers {
   using policy = Policy;
-  /// The nodes behind a removed node may be freed.
+  /// A traversal must not continue past a removed node, because the nodes behind it may already have been freed.
   static constexpr bool walks_past_removed = false;
   static constexpr std::memory_order unlink_order = std::memory_order_seq_cst;
 

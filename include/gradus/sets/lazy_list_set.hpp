@@ -106,7 +106,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
-      if (!walks_past_removed && sets_detail::is_marked(next)) {  // a node behind a removed node may be freed
+      if (!walks_past_removed && sets_detail::is_marked(next)) {  // a node behind a removed node may have been freed
         before = &head_;
         continue;
       }

@@ -104,7 +104,8 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, acquire);
-      if (sets_detail::is_marked(next)) {  // only under hazard_pointers; the node behind a removed node may be freed
+      // Only under hazard_pointers. A node behind a removed node may have been freed.
+      if (sets_detail::is_marked(next)) {
         before = &head_;
         continue;
       }

@@ -169,7 +169,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   // --- the search
 
   struct window {
-    link* before;  ///< the links of the last node whose key precedes
+    link* before;  ///< the links of the last node whose key satisfies `precedes`
     node* here;
     unsigned slot;  ///< the slot that protects `here`
   };

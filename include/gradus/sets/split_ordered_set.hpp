@@ -23,7 +23,7 @@ namespace gradus {
 /// An unordered set of keys with a hash and an equality. All keys are in one lock-free list, sorted by the bit-reversed
 /// hash. The keys of a bucket have hashes with equal low bits and are therefore adjacent in the list. When the number
 /// of buckets doubles, each bucket splits in two in place, and no key moves. The door of a bucket is a permanent node
-/// without a key at the start of the bucket. The first operation that needs the door inserts it. O(1) expected steps
+/// at the start of the bucket; it has no key. The first operation that needs the door inserts it. O(1) expected steps
 /// per operation. There are about as many buckets as keys. A bucket takes 16 bytes, and erasing keys frees no buckets.
 ///
 /// Lock-free: a thread that stops anywhere blocks no other thread. If a thread stops while it opens a door, other
@@ -378,7 +378,8 @@ class split_ordered_set
         here_ = place_at(next);
         return;
       }
-      // The node was removed, and the node behind it may be freed. Continues behind all keys of this order.
+      // The current node was removed, and the node behind it may have been freed. Continues behind all keys of this
+      // order.
       const std::uint64_t order = here_->order.load(std::memory_order_relaxed);
       const window at = set_.find(hold_, set_.door_for(hold_, reversed(order)), order, never_equal, slot_);
       here_ = at.behind;
