@@ -359,7 +359,8 @@ TEST(Grid, HoldsEveryBitOfNearbyValues) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int exponent = static_cast<int>(random() % 60) - 30;
     const Grid grid(exponent, std::int64_t{1} << 24);
-    // The grid holds every bit of floats within a factor of 2^52 of the largest value, and of doubles within 2^23.
+    // The grid holds every bit of each float within a factor of 2^52 of the largest value, and every bit of each double
+    // within a factor of 2^23.
     const double few =
         std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
     const double many =
@@ -391,9 +392,10 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Values join and leave a run in random order, and some places stay empty. Each limb must equal the sum of the limbs
-// that Grid::split() returns for joining values, minus the sum for leaving values. It must also contain the bits of
-// integer_magic once for each joining value, minus once for each leaving value.
+// Values join and leave a run in random order, and some places stay empty. After RunSum::excess() has been
+// subtracted, each limb of the run must equal the total of two parts. The first part is the sum of the limbs that
+// Grid::split() returns, in which leaving values are subtracted. The second part is the bits of integer_magic times the
+// number of joining values minus the number of leaving values.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);

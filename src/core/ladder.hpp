@@ -1,6 +1,6 @@
 // The ladder of a problem: a row for each variant, and the search by name. Rows have the same form in every problem.
-// Each variant's file ends with its row. Each problem has one explicit list of pointers to the rows, in ladder order
-// (src/<problem>/variants.cpp). Nothing registers itself.
+// The source file of each variant ends with the row of the variant. Each problem has one explicit list of pointers to
+// the rows, in ladder order (src/<problem>/variants.cpp). Nothing registers itself.
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,8 @@ struct Support {
 struct Contract {
   enum Kind : std::uint8_t {
     same_bits,  ///< identical to the oracle: labels, centroids, counts, distances, cells
-    within,     ///< the textbook's arithmetic: the quantity `of` differs by at most `bound`
+    within,     ///< computed with the textbook's arithmetic: the quantity named by `of` differs from the oracle's by at
+                ///< most `bound`
     invariants  ///< several results are correct; required properties are checked
   };
   Kind kind = same_bits;
@@ -156,7 +157,7 @@ template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;         ///< also the name of the variant's file and function, and its value of --variant
+  std::string_view name;         ///< also the name of the variant's file and function, and the value of --variant
   std::string_view summary;      ///< the idea in one line
   std::string_view change = {};  ///< the difference from the previous rung, and its benefit
   Contract contract = {};

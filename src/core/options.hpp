@@ -52,8 +52,8 @@ struct OptionFacts {
   std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
   std::string_view shown = {};        ///< name in the command line, Python and records; empty: same as `name`
-  std::string_view placeholder = {};  ///< placeholder of the value in --help; empty: the usual one of the kind
-  std::string_view initial = {};      ///< text for the default in --help; empty: the value
+  std::string_view placeholder = {};  ///< placeholder of the value in --help; empty: the usual placeholder of the kind
+  std::string_view initial = {};      ///< text that describes the default in --help; empty: the default value
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();

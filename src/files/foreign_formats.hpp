@@ -24,7 +24,7 @@ struct Remedy {
     advice
   };
   Kind kind = Kind::none;
-  unsigned readers = 0;   ///< the readers for which the remedy is useful, as a sum of bit()
+  unsigned readers = 0;   ///< the readers for which the remedy is useful: the sum of bit(reader)
   std::string_view text;  ///< text with placeholders: {in} is the file's name, {out} the name without its ending,
                           ///< {ending} the ending
   std::string_view imports = {};  ///< modules that an expression needs; for networkx, an additional package
@@ -42,7 +42,7 @@ struct ForeignFormat {
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
   /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. Content of this format under any other name is foreign for these readers, too, if there is a remedy.
+  /// is foreign. If there is a remedy, content of this format under any other name is foreign for these readers, too.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;

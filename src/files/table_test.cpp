@@ -501,10 +501,10 @@ TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
     });
   };
   for (const std::string text : {
-           "0\n5.1\n4.9\n4.7\n",  // integers above numbers with decimals
+           "0\n5.1\n4.9\n4.7\n",  // an integer above numbers with decimals
            "3,1\n0.5,2.5\n0.25,1.5\n",
            "10,100,1000,10000\n5,7,2,1\n4,8,2,9\n",
-           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // the line rises
+           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // the numbers of the first line ascend
            "0.1,0.5,0.9,0.99\n0.7,0.3,0.2,0.8\n0.1,0.9,0.3,0.2\n",
            "450.5,460.5\n0.12,0.15\n0.11,0.17\n0.14,0.16\n",  // the numbers are far from the rows below
            "450,5;460,5\n0,12;0,15\n0,11;0,17\n0,14;0,16\n",
