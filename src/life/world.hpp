@@ -14,8 +14,8 @@
 
 namespace gradus::life_detail {
 
-/// Converts a rule to cells that are stored relative to their background. `alive_before` and `alive_after` state
-/// whether the background is alive before and after the generation.
+/// Converts a rule so that it applies to cells that are stored relative to their background. `alive_before` and
+/// `alive_after` state whether the background is alive before and after the generation.
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after);
 
 /// The start of a job and the settings for its run.

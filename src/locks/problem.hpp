@@ -27,7 +27,7 @@ struct Shape {
   AcquireMode mode = AcquireMode::lock;
 };
 
-/// Threads enter critical sections under one lock until they have entered `sections` of them in total.
+/// A job in which threads enter critical sections under one lock, `sections` times in total.
 struct Problem {
   std::int64_t sections = 0;  ///< number of critical sections of all threads together
   std::int64_t critical = 0;  ///< number of steps of work in a section, on data that the lock guards

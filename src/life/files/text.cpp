@@ -278,7 +278,7 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
     const int across = static_cast<int>(x & 7);
     const int down = static_cast<int>(y & 7);
     const std::uint64_t western =
-        // Number of columns that stay in the western block.
+        // Mask of the cells that stay in the western block.
         std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);
     const std::uint64_t west = (block.cells & western) << across;
     const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);

@@ -7,9 +7,9 @@
 namespace gradus::life_detail {
 
 /// A tile is the part of the grid that a block of threads holds in registers. It is 32 words wide, one word per lane of
-/// a warp. Each thread holds its word in some rows, and the warps of a block are stacked vertically. Around the cells
-/// that it owns, a tile has a border, which holds cells of the neighbouring tiles. From the outer edge of the border,
-/// incorrect cells spread inwards by one cell per generation.
+/// a warp. Each thread holds one word in each of several rows, and the warps of a block are stacked vertically. Around
+/// the cells that it owns, a tile has a border, which holds cells of the neighbouring tiles. From the outer edge of the
+/// border, incorrect cells spread inwards by one cell per generation.
 struct Tiling {
   static constexpr int lanes = 32;
   static constexpr int most_depth = 32;  ///< maximum generations per pass, which is the width of the border in cells

@@ -94,7 +94,7 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
 }
 
 /// Reserves address space for as many records as the limit allows. If the system grants less (ulimit -v), uses half of
-/// the granted space, because the table and the result need some too.
+/// the granted space, because the table and the result need address space, too.
 void Universe::reserve_records() {
   const std::uint64_t wanted = most_records_;
   const auto halve = [&] { most_records_ = std::max(most_records_ / 2, 2 * reserve); };

@@ -170,7 +170,7 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
         plan.inner = static_cast<Table>(inner);
         plan.outer = static_cast<Table>(outer);
       }
-    int tables[2]{};  // the rules that apply where the omitted bit is 0 and where it is 1
+    int tables[2]{};  // the operations for the two values of the omitted bit
     for (int index = 0; index < 16; ++index)
       if (wanted.of[index] == yes) tables[index >> left_out & 1] |= 1 << of_inner[index];
     const int cost = 30 + cost_of(tables[0]) + cost_of(tables[1]);

@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
   const std::int64_t first_row = top - tiling.depth + warp * rows;
   const std::int64_t column = blockIdx.x % tiling.across * tiling.own_words + lane - tiling.border_words;
   const bool is_own = lane >= tiling.border_words && lane < tiling.border_words + tiling.own_words && column < words;
-  // The words that the border of another tile contains. These are the outermost words. If the seam of a torus is inside
-  // a word, these are also the words that are partly visible from the other side.
+  // The words that the border of another tile contains: the outermost words and, if the seam of a torus is inside a
+  // word, the words that are partly visible from the other side.
   const bool is_rim = lane <= tiling.border_words || lane + 1 >= tiling.border_words + tiling.own_words ||
                       column + 3 >= words || column < 3;
   const Word mask = extent.mask(column);

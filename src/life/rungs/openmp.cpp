@@ -1,4 +1,4 @@
-// openmp: the cells and sums of `sequential`, the rows of a generation shared among threads.
+// openmp: the cells and sums of `sequential`, with the rows of a generation shared among threads.
 //
 // What changes from `sequential`: a generation depends only on the previous one, so its rows can be computed in any
 // order and in parallel. A barrier follows each generation, which slows down small grids. Each thread always computes

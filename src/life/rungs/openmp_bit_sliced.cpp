@@ -1,4 +1,4 @@
-// openmp_bit_sliced: packed cells, the rows of a generation shared among threads.
+// openmp_bit_sliced: packed cells, with the rows of a generation shared among threads.
 //
 // What changes from `bit_sliced`: each thread computes its share of the rows, and a barrier follows each generation, as
 // in `openmp`. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of barriers matters. Memory

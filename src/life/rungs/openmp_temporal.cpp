@@ -17,7 +17,7 @@
 //   generation 0   +----------+----+----------+     2. triangles, between two threads
 //
 // Work: as `bit_sliced`, each cell computed once; 2 / K barriers per generation. Memory: two grids of one bit per cell,
-// which pass by once per K generations.
+// which are traversed once per K generations.
 //
 // Limits: none. If a share has fewer than 2 K rows, K is reduced.
 //

@@ -205,7 +205,7 @@ struct NeighbourColumns {
   const std::uint64_t* here;
   const std::uint64_t* left;   ///< null at the border
   const std::uint64_t* right;  ///< null at the border
-  int left_shift;              ///< shift that moves the last cell of `left` to its last bit
+  int left_shift;              ///< shift that moves the last cell of `left` to the last bit of the word
   const std::uint64_t* more;   ///< the column whose first cell follows the last cell of `here`, or null
   int more_shift;
 };
@@ -302,7 +302,7 @@ void advance_whole_block(const Step& step, std::uint64_t* words, int generations
   for (std::size_t part = 0; part < count; ++part) hn::StoreU(cells[part], d, words + part * lanes);
 }
 
-// ---- One of each for every rule ----
+// ---- A kernel of each kind for every rule ----
 
 using OnBand = void (*)(const Step&, const Band&);
 using OnColumns = void (*)(const Step&, const Columns&);

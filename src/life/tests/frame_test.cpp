@@ -399,7 +399,8 @@ TEST(LifeStop, EveryVariantStopsSoon) {
   }
 }
 
-// In such a call, the first touch of memory takes a large part of the time.
+// Tests stop requests while a pattern is copied to a grid. The first touch of the memory takes a large part of the
+// time of such a call.
 TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
   LifePattern pattern;
   pattern.cells = drawn({"ooo"});

@@ -128,8 +128,8 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Checks every variant on some cases, and count_ones(). All of them use the kernels of one instruction set, whose name
-/// is `of`.
+/// Checks every variant on some cases, and count_ones(). All of them use the kernels of the instruction set with the
+/// name `of`.
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

@@ -190,7 +190,8 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   for (int thread = 0; thread < 4; ++thread)
     team.emplace_back([&, thread] {
       if (thread % 2 == 0) {
-        const std::scoped_lock guard(lock);  // constructs the lock's thread-local data before the object
+        // Constructs the lock's thread-local data before `late`, so that `late` is destroyed first.
+        const std::scoped_lock guard(lock);
         ++count;
       }
       thread_local Late<TypeParam> late{&lock, &count};

@@ -173,7 +173,7 @@ TEST(LocksModel, NodePool) {
             std::array<Pool::word, 2> words{};
             for (int at = 0; at < count; ++at) {
               words[static_cast<std::size_t>(at)] = Pool::next_use(pool.take_used());
-              // A data race if two threads have the same node.
+              // This write is a data race if two threads have the same node.
               state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();
             }
             for (int at = 0; at < count; ++at) {
