@@ -97,7 +97,7 @@ def measure(options, row):
     # The file gets its final name once the result is known to be good. Until then, an earlier result remains.
     target = options.into / f"{name}.failed.json"
     target.unlink(missing_ok=True)
-    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # makes the default call run on the CPU, too
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # keeps default calls off the GPU
     ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, env={**os.environ, **hidden},
                            capture_output=True, text=True, check=False)
     if not target.is_file():

@@ -32,7 +32,8 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// Limit for the slow oracle. Larger graphs are compared on a part.
+// Maximum number of vertices for the slow oracle. For a larger graph, variants are compared on the smaller
+// RandomGraph::part().
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>

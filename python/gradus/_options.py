@@ -226,7 +226,7 @@ def report_of(fields: tuple[Any, ...]) -> RunReport:
 
 @contextmanager
 def collected_reports() -> Iterator[list[RunReport]]:
-    """Collects the reports of the calls of k-means inside the block, predict and transform included."""
+    """Collects the reports of all k-means calls inside the block, including predict and transform."""
     reports: list[RunReport] = []
     token = _collected.set(reports)
     try:

@@ -14,7 +14,7 @@
 // Violations:
 // - a check() that fails;
 // - a data race on model::data;
-// - an access to an atomic variable after its destruction, or an access before which its construction did not happen;
+// - an access to an atomic variable that is already destroyed, or whose construction does not happen before the access;
 // - a deadlock;
 // - an execution that does not end.
 //
