@@ -42,7 +42,7 @@ struct Row {
   std::size_t index = 0;  ///< index in the group
   std::string variant;
   int threads = 0;
-  int ranks = 1;  ///< number of MPI processes, each with `threads` threads; set in files of bench/scaling/scaling.py
+  int ranks = 1;  ///< number of MPI processes with `threads` threads each; above 1 only in results of scaling.py
   Pinning pinning = Pinning::none;
   int block_size = 0;  ///< block size of a GPU variant; 0: the default
   bool on_gpu = false;

@@ -93,7 +93,7 @@ class OptionRow(NamedTuple):
 
     name: str
     kind: str  #: "flag", "integer", "count", "real", "choice", "text", "reals" or "integers"
-    choices: tuple[str, ...]  #: names and aliases, of a choice
+    choices: tuple[str, ...]  #: names and aliases, if the kind is "choice"
     default: Any
 
 
