@@ -75,8 +75,8 @@ def gpu_variants(gradus, problem):
 
 
 def command_of(options, problem, program, arguments, target):
-    """Returns the command line of a measurement. For an experiment, it does not include the problem, which the
-    experiment names."""
+    """Returns the command line of a measurement. It does not include the problem of an experiment, because the
+    experiment itself names the problem."""
     name = problem.replace("_", "-")
     words = arguments.format(all=options.cores, scale=options.scale,
                              gpu=gpu_variants(options.gradus, problem) if "{gpu}" in arguments else "").split()

@@ -236,8 +236,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // Runs every row once, untimed, which warms up caches and memory and measures peak memory. Compares integer results
-  // with the result of the first row.
+  // Runs every row once, untimed. This run warms up caches and memory, and its peak memory is measured. Compares
+  // integer results with the result of the first row.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;

@@ -1,5 +1,5 @@
-# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes tests/environment.cmake into the
-# build folder, which sets environment variables for the tests. Requires an earlier find_package(OpenMP).
+# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes a file that sets environment
+# variables for the tests: tests/environment.cmake in the build folder. Requires an earlier find_package(OpenMP).
 
 set(GRADUS_TEST_ENVIRONMENT "")
 
