@@ -23,7 +23,7 @@ struct Axis {
   std::function<void(const std::string& label, const std::string& text)> parse;
   std::vector<std::string> choices = {};  ///< completions for the shell
   bool file = false;                      ///< true if the value may also be a file name
-  /// Returns why the setting has no effect in combination with the other axes, or "" if it has one; may be null.
+  /// Returns the reason why the other axes make the setting ineffective, or "" if it has an effect; may be null.
   std::function<std::string()> no_effect_reason = {};
 };
 

@@ -282,7 +282,8 @@ void with_experiment(const std::string& text, const Function& function) {
   std::filesystem::remove(path);
 }
 
-/// Returns an experiment of the first problem. `more` are additional keys, and `shape` are keys of its only shape.
+/// Returns an experiment of the first problem. `more` holds additional keys, and `shape` holds the keys of the only
+/// shape.
 std::string experiment_text(const std::string& more, const std::string& shape = "",
                             const std::string& published = R"("published": [{"shape": "A", "speedup": [1, 2]}])") {
   return R"({"name": "x", "title": "t", "source": "s", "problem": ")" + std::string(problems().front()->name) + "\", " +
@@ -348,7 +349,7 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   published.threads = 64;
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // more threads are preferred, although slower
   published.threads.reset();
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of all
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of threads
   EXPECT_EQ(published_text(published), "2 x");
   EXPECT_EQ(measured_text(published, *counterpart(published, report), report), "2.5 x");
   published.shape = "B";

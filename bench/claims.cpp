@@ -92,8 +92,9 @@ Finding drops_at(const std::map<int, double>& times, int threads) {
   return clearly_less(faster, here->second) ? confirmed(text) : refuted(text);
 }
 
-/// Judges the claim for each measured number of threads that it covers. holds(own, other) returns a reason against the
-/// claim, or "". If the claim names no other variant, `others` equals `values`.
+/// Judges the claim at each measured number of threads that the claim covers. holds(value, other) gets the values at
+/// this number from `values` and `others`, and returns a reason against the claim, or "". If the claim names no other
+/// variant, `others` equals `values`.
 template <class Holds>
 Finding with_each(const Claim& claim, const std::map<int, double>& values, const std::map<int, double>& others,
                   const Holds& holds) {

@@ -18,14 +18,14 @@ inline constexpr double clear_ratio = 1.1;
 struct Claim {
   enum class Kind {
     stops_at,     ///< not faster with more than `threads` threads
-    scales_to,    ///< faster with each number of threads than with the next lower one, up to `threads`
+    scales_to,    ///< each measured number of threads up to `threads` is faster than the next lower one
     drops_at,     ///< slower with `threads` threads than with the next lower number
     best_at,      ///< no measured value of `axis` is faster than `value`
     worst_at,     ///< no measured value of `axis` is slower than `value`
     faster_than,  ///< faster than variant `than` with each number of threads up to `threads`
-    like,         ///< neither faster nor slower than variant `than`, up to `threads`
-    at_least,     ///< `figure` is at least `least`, up to `threads`
-    less_than,    ///< `figure` is less than the figure of variant `than`, up to `threads`
+    like,         ///< neither faster nor slower than variant `than` with each number of threads up to `threads`
+    at_least,     ///< the member `least` is a lower bound of `figure` with each number of threads up to `threads`
+    less_than,    ///< `figure` is less than the figure of variant `than` with each number of threads up to `threads`
   };
   std::string variant;
   Kind kind = Kind::stops_at;

@@ -20,12 +20,12 @@ constexpr double common_doubt = 0.01;
 TEST(RatioOf, is_the_median_of_all_ratios_between_bounds_of_some_rank) {
   const std::vector<double> ones(5, 1.0);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, ones, common_doubt).estimate, 4);
-  // There are 252 ways to interleave five samples with five other samples. Two of them separate the samples completely,
-  // which has a probability of 2/252 < 0.01 < 4/252.
+  // Five samples and five other samples have 252 orders. Two of these orders separate the samples completely. Their
+  // probability is 2/252 < 0.01 < 4/252, so no ratio may be cut off.
   const Ratio ratio = ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1}, common_doubt);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 100);
-  // If `doubt` is 0.02, the next ratio may also be cut off.
+  // With a doubt of 0.02, one ratio may be cut off at each end.
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, common_doubt).low, 2 / 1.5);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, 0.02).low, 2);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1.5, 1.5, 1.5, 1.5}, common_doubt).high, 100);

@@ -50,7 +50,7 @@ std::string text_of(const json& value) {
   return text;
 }
 
-/// Sets the axes that the object names. `others` are the keys of the object that are no axes.
+/// Sets the axes that the object names. `others` lists the keys of the object that are not axes.
 void set_axes(const std::vector<Axis>& axes, const json& object, std::vector<std::string_view> others) {
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(others, key) != others.end()) continue;
@@ -116,7 +116,7 @@ std::optional<T> optional(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-/// Reads a claim. A claim about an axis contains the axis as shapes do: "tile": 64.
+/// Reads a claim. A claim about an axis has the axis as a key, like a shape: "tile": 64.
 Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
   claim.at("variant").get_to(result.variant);

@@ -60,7 +60,7 @@ std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, 
   return rows;
 }
 
-/// Runs the rows that have no trouble repeatedly, in random order.
+/// Repeatedly runs the rows whose `trouble` is empty, in random order.
 void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort, const Reporter& report) {
   std::vector<Job> jobs;
   std::vector<Row*> timed;

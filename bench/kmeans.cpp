@@ -199,9 +199,9 @@ class Fit : public Workload {
     return verified;
   }
 
-  // Runs an untimed fit of all points, which warms up caches and memory and measures peak memory. Compares the
-  // production variants with each other. Compares the inertia of every other variant with the inertia of a production
-  // variant. Returns false if no production variant ran.
+  // In each row, fits all points once, untimed. This fit warms up caches and memory, and its peak memory is measured.
+  // Compares the production variants with each other. Compares the inertia of every other variant with the inertia of a
+  // production variant. Returns false if no production variant ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     KMeansResult<T> reference;
     const Row* reference_row = nullptr;

@@ -75,8 +75,8 @@ def gpu_variants(gradus, problem):
 
 
 def command_of(options, problem, program, arguments, target):
-    """Returns the command line of a measurement. For an experiment, it does not include the problem, which the
-    experiment names."""
+    """Returns the command line of a measurement. It does not include the problem of an experiment, because the
+    experiment itself names the problem."""
     name = problem.replace("_", "-")
     words = arguments.format(all=options.cores, scale=options.scale,
                              gpu=gpu_variants(options.gradus, problem) if "{gpu}" in arguments else "").split()
@@ -97,7 +97,7 @@ def measure(options, row):
     # The file gets its final name once the result is known to be good. Until then, an earlier result remains.
     target = options.into / f"{name}.failed.json"
     target.unlink(missing_ok=True)
-    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # makes the default call run on the CPU, too
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # keeps default calls off the GPU
     ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, env={**os.environ, **hidden},
                            capture_output=True, text=True, check=False)
     if not target.is_file():

@@ -182,8 +182,8 @@ class Count : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// Returns the work that any program must do that visits every pair: d differences and d multiply-adds per pair, at
-  /// the float rate. A difference counts as a multiply-add.
+  /// Returns the minimum work of a program that visits every pair: d differences and d multiply-adds per pair, at the
+  /// float rate. A difference counts as a multiply-add.
   std::vector<Work> work(const Row& row) const override {
     return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
              row.seconds.median}};

@@ -50,8 +50,8 @@ class PointAxes {
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);
 
-  /// Returns the sets to make or read in each type, for prepare(). A set states its number of rows if the number is
-  /// known.
+  /// Returns the sets that the axes describe, each with its element type: one entry for each set and type. A set states
+  /// its number of rows if the number is known.
   std::vector<std::pair<PointSet, files::ElementType>> sets() const;
   const files::ReadOptions& reading() const { return reading_; }
 

@@ -32,7 +32,8 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// Limit for the slow oracle. Larger graphs are compared on a part.
+// Maximum number of vertices for the slow oracle. For a larger graph, variants are compared on the smaller
+// RandomGraph::part().
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>
@@ -235,8 +236,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // Runs every row once, untimed, which warms up caches and memory and measures peak memory. Compares integer results
-  // with the result of the first row.
+  // Runs every row once, untimed. This run warms up caches and memory, and its peak memory is measured. Compares
+  // integer results with the result of the first row.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;

@@ -14,7 +14,7 @@
 namespace gradus::bench {
 
 struct VerifyOptions {
-  std::vector<std::string> variants;  ///< names of variants; empty: every row of the table
+  std::vector<std::string> variants;  ///< names of variants; empty: all variants of the table
   /// If no variants are named: verifies the rows that run on this device; automatic: all rows.
   Device device = Device::automatic;
   std::vector<std::string> cases;  ///< names of cases; empty: every case

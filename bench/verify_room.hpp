@@ -1,5 +1,5 @@
 // Verifies a room that has cases: compares every variant with the oracle, on every case and in all types of the case.
-// bench/<problem>.cpp instantiates the template with the class Trial in the room's cases.hpp as Room.
+// bench/<problem>.cpp instantiates the template. The argument for Room is the class Trial in the room's cases.hpp.
 #pragma once
 
 #include <algorithm>

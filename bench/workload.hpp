@@ -42,7 +42,7 @@ struct Row {
   std::size_t index = 0;  ///< index in the group
   std::string variant;
   int threads = 0;
-  int ranks = 1;  ///< number of MPI processes, each with `threads` threads; set in files of bench/scaling/scaling.py
+  int ranks = 1;  ///< number of MPI processes with `threads` threads each; above 1 only in results of scaling.py
   Pinning pinning = Pinning::none;
   int block_size = 0;  ///< block size of a GPU variant; 0: the default
   bool on_gpu = false;
@@ -80,7 +80,7 @@ class Reporter {
   std::string input_;
 };
 
-/// Calls function(row) for the rows that have no trouble.
+/// Calls function(row) for the rows whose `trouble` is empty.
 template <class Function>
 void for_each_sound(std::vector<Row>& rows, std::string_view phase, const Reporter& report, const Function& function) {
   std::int64_t done = 0;
@@ -105,9 +105,10 @@ class Workload {
   /// Returns support, or the reason why the variant does not support this input on this machine.
   virtual core::Support support(std::string_view variant) const = 0;
 
-  /// Runs each row that has no trouble once, without timing, on the whole input. This warms up caches and memory.
-  /// Records peak memory, iterations and the rechecked share. Compares the result (mark_wrong()). If an input is too
-  /// large for the oracle, compares only a part of it. Returns a description of the comparison.
+  /// Runs each row whose `trouble` is empty on the whole input, once and untimed. This warms up caches and memory, and
+  /// records peak memory, iterations and the rechecked share. Also verifies the results (mark_wrong()). If the input is
+  /// too large for the oracle, the comparison with the oracle covers only a part of the input. Returns a description of
+  /// the verification.
   virtual std::string verify(std::vector<Row>& rows, const Reporter& report) = 0;
   /// Runs the whole job with the row's settings, as a user would call it.
   virtual Sample run(const Row& row) = 0;

@@ -59,8 +59,8 @@ struct Arguments {
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
-  /// Returns the generations per step. If only a page is written, uses about 500 steps at most, all of which a chart
-  /// can show.
+  /// Returns the generations per step. If only a page is written, the run has about 500 steps at most, as many as a
+  /// chart can show.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
     return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);

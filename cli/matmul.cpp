@@ -328,7 +328,7 @@ std::string closing_line(const Plan& plan, std::string_view dtype, double gflops
       seconds, gflops, ran, outcome.report.variant, counted(outcome.report.threads, "thread"));
 }
 
-/// Prints, before it starts, the memory that a large job needs.
+/// If the job is large, prints the memory that it needs. Called before the job starts.
 void tell_forecast(const Session& session, std::uint64_t memory, const Plan& plan) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;

@@ -110,9 +110,9 @@ class Options {
   CLI::Option& axis(const bench::Axis& axis);
 
   static CLI::Option& required(CLI::Option& option);
-  /// Marks an option as the name of an output, which --repeat does not take from a record.
+  /// Marks an option that names an output, so that --repeat does not take the option from a record.
   CLI::Option& not_repeated(CLI::Option& option);
-  /// Records the option with its current value, given or not.
+  /// Records the option with its current value, whether or not the option was given.
   CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
   /// Makes the option fail with UsageError if why() returns a reason.
   CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);

@@ -53,8 +53,7 @@ enum class TableFormat : std::uint8_t { npy, csv, json };
 /// for other extensions.
 TableFormat table_format(const std::string& path, bool json = false);
 
-/// Throws UsageError if an output file, or the place of an output, is also an input, which would be lost. Empty names
-/// and "-" stand for no file.
+/// Throws UsageError if an output would overwrite an input. Empty names and "-" stand for no file.
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 /// Name of the summary of a result. The summary lists the other files of the result with their lengths and checksums.
@@ -64,7 +63,8 @@ inline constexpr std::string_view summary_name = "summary.json";
 /// Returns the lengths and checksums of finished files, for the summary.
 nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files);
 
-/// Returns a placeholder for the summary, which is in the folder while the files of an earlier result are replaced.
+/// Returns a placeholder. It replaces the summary in the folder while the other files of an earlier result are being
+/// replaced.
 std::string unfinished_summary(std::string_view problem);
 
 /// Throws InputError if the file belongs to a result of the problem but differs from the record in the summary of its

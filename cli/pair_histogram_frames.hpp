@@ -42,7 +42,7 @@ class FrameRange {
 /// Throws InputError on all ranks if read() returns different hashes on different ranks.
 void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read);
 
-/// Iterates over the frames of a file that the range selects. With several ranks, each rank reads every frame.
+/// Iterates over the selected frames of a file. With several ranks, each rank reads every frame.
 class WantedFrames {
  public:
   WantedFrames(files::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)

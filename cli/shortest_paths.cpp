@@ -172,7 +172,7 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
   });
 }
 
-/// Prints, before it starts, the memory that a large job needs.
+/// If the job is large, prints the memory that it needs. Called before the job starts.
 void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t rows, std::int64_t n) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;

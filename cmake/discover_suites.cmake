@@ -19,8 +19,8 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# The pattern must reach the end of the output, where failed tests would be listed: for CTest, a match takes precedence
-# over the exit status.
+# In CTest, a match takes precedence over the exit status. The pattern therefore reaches the end of the output, where
+# failed tests would be listed.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

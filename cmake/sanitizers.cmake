@@ -1,5 +1,5 @@
-# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes tests/environment.cmake into the
-# build folder, which sets environment variables for the tests. Requires an earlier find_package(OpenMP).
+# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes a file that sets environment
+# variables for the tests: tests/environment.cmake in the build folder. Requires an earlier find_package(OpenMP).
 
 set(GRADUS_TEST_ENVIRONMENT "")
 
@@ -10,7 +10,8 @@ if(GRADUS_SANITIZE)
   # With -O1 and line numbers only, reports stay exact and the build takes half the time.
   add_compile_options(-fsanitize=${GRADUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${GRADUS_SANITIZE})
-  # The address sanitizer reports what these checks find. Without them, vector code compiles in a seventh less time.
+  # The address sanitizer also finds the faults that these checks would report. Without these checks, vector code
+  # compiles in a seventh less time.
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()

@@ -35,7 +35,7 @@ def without_text(literal):
 
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
-    """Returns the digest of a problem's code without tests, comments, line breaks and texts, so that rewording keeps it."""
+    """Returns the digest of a problem's code. Tests, comments, line breaks and texts do not affect the digest."""
     room = pathlib.Path(root) / "src" / problem
     names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
     names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")

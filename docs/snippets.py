@@ -1,4 +1,5 @@
-"""The snippets of the documents: what the tests run, and what they must print.
+"""Finds the snippets of the documents. Writes the output of the snippets into the documents, or compares it with the
+documents.
 
 usage: snippets.py --update GRADUS PAGE...    write what the shell snippets of these pages print into them
        snippets.py --extract FOLDER           write each C++ snippet to FOLDER, with its output; print "name libraries" lines
@@ -13,8 +14,8 @@ print it. Times ("0.02 s") and numbers of threads are not compared. A comment ab
     <!-- snippet: output varies -->        above `text`: it is not compared
     <!-- snippet: status N -->             the last command exits with status N, and its messages are part of the output
 
-A shell snippet runs line by line; one with a here-document, or a status, runs as a whole. One that begins with a chore of
-a clone (./dev, pip, cmake) is shown only.
+A shell snippet runs line by line. A snippet with a here-document or a status runs as a whole. A snippet that begins
+with a chore of a clone (./dev, pip, cmake) is shown only.
 """
 
 import ast
@@ -79,7 +80,7 @@ def comparable(text):
 
 
 def inputs():
-    """Returns a command for each file of the reader that examples name. The command makes such a file. The commands come
+    """Returns {file: command that makes it} for the files that the examples expect the reader to have. The commands come
     from the tests of the problems."""
     found = {}
     for path in sorted(ROOT.glob("src/*/tests/cli_test.py")):

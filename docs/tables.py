@@ -21,7 +21,8 @@ marker in a Markdown file. The marker `<!-- formats of graph -->` precedes the t
   device   restricts the column to variants of this device: cpu or gpu
   except   variants whose times are not comparable
 Each time is followed by the gain over the previous rung: the time of the nearest earlier variant in the same file, divided
-by the time itself. A variant without a measurement has an empty cell. `only` lists the variants that have a row.
+by the time itself. A variant without a measurement has an empty cell. `only` lists variants; the ladder has no rows for
+other variants.
 
 The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json, with
 the ratios of figures.summary(), or the names of the other libraries if no result is current.

@@ -95,7 +95,8 @@ class State(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    """A program that writes a result, on a repository whose code has changed since the commit that the result names."""
+    """Tests measurements with a program that writes a result. The result names a commit, and the code of the repository
+    has changed since."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

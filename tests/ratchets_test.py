@@ -207,8 +207,8 @@ def spellings(option):
 
 
 def files_naming(option):
-    """Returns a measure of the hand-written files that name an option, including tests and documents. A new option of
-    the same kind would change as many files."""
+    """Returns a measure that lists the hand-written files in which an option is named, tests and documents included.
+    Adding a similar option would change as many files."""
     def measure(tree):
         expression = spellings(option)
         found = []
@@ -229,8 +229,8 @@ def without_tables(text):
 
 
 def files_with(pattern):
-    """Returns a measure of the hand-written files that contain the pattern. Another thing of the same kind would change
-    as many files."""
+    """Returns a measure that lists the hand-written files that contain the pattern. If the pattern names a format, for
+    example, adding another format would change as many files."""
     def measure(tree):
         expression = re.compile(pattern)
         found = []

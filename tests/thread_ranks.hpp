@@ -30,7 +30,7 @@ class ThreadRanks {
   /// Calls job(communicator) on one thread per rank. Returns the exception that each thread threw, or null.
   std::vector<std::exception_ptr> run(const std::function<void(Communicator&)>& job) {
     // With Archer, LLVM 14's OpenMP runtime crashes if several threads are the first to enter it at the same time. This
-    // thread therefore enters the runtime before they do.
+    // thread therefore enters the runtime before it starts the threads of the ranks.
 #pragma omp parallel num_threads(2)
     {}
     std::vector<std::exception_ptr> thrown(calls_.size());

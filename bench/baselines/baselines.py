@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares Gradus with its baselines on the same data, from the same start and with the same threads, alternately in one
-run.
+"""Compares Gradus with its baselines, alternately in one run. All have the same data, initial values and number of
+threads.
 
     baselines.py PROBLEM --gradus build/gradus    prints the speed table
     baselines.py PROBLEM --help                   explains what is timed and how results are compared

@@ -8,7 +8,7 @@ With --everyday or --sweep, whole calls are timed instead. Each side is one proc
 --everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): first and later calls of a process
 --sweep     200 random shapes, given start, 10 iterations: lists those slower than scikit-learn, with their phases
 --python    the overhead of the Python package over the same C++ call, and gradus.KMeans compared with scikit-learn's
-The first two need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and
+--everyday and --sweep need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and
 kmeans_calls (cmake --build build --target kmeans_calls): baselines.py kmeans --gradus build/gradus --sweep.
 """
 
@@ -199,7 +199,7 @@ class ScikitLearn:
                 "inertia_reported": float(job.inertia_)}
 
     def nearest(self, points, centroids):
-        """Returns the program's labels for our centroids."""
+        """Returns the labels that scikit-learn gives the points for our centroids."""
         from sklearn.cluster import KMeans
 
         job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)

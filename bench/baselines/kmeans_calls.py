@@ -315,7 +315,7 @@ def sweep(options, folder):
     shapes = sweep_shapes(count, options.most_work)
     sides = start_sides(options)
     numpy.save(folder / "points.npy", uniform(10_000, 16, "f4"))
-    for side in sides:  # the only call before the first timed one
+    for side in sides:  # one untimed call on each side as a warm-up
         side.load(folder / "points.npy")
         side.call(16)
     results, problems = [], []

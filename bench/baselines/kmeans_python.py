@@ -1,5 +1,6 @@
-"""Measures gradus in Python: the overhead of a call over the same C++ call, memory, and import. Compares KMeans
-with scikit-learn, scikit-learn-intelex and FAISS, from the same start, end to end, with their default threads.
+"""Measures gradus in Python: how much longer a call takes than the same C++ call, its memory, and the import time.
+Compares KMeans with scikit-learn, scikit-learn-intelex and FAISS, from the same start, end to end, with their default
+threads.
 
 A timed Python call also reports the time of the C++ call inside it, so both times belong to the same run.
 """

@@ -1,5 +1,5 @@
-"""Life: Gradus compared with Golly's engine QuickLife. Lines that say so use HashLife instead. bgolly runs both
-engines.
+"""Life: Gradus compared with Golly's engine QuickLife or, on lines whose names mention it, with HashLife. The program
+bgolly runs both engines.
 
 Both sides read the same pattern, a soup or a known one, and write the result. The files are compared run by
 run. bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a

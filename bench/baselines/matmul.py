@@ -1,12 +1,11 @@
 """Matrix multiplication: Gradus compared with NumPy and the OpenBLAS in its package.
 
-Both sides time a call in a warm process. For Gradus it is `gradus bench` with the default variant of `gradus
-matmul` for the product, and for NumPy it is numpy.matmul with out=. Both get row-major matrices uniform in [-1,
-1), memory for the result, and the same number of threads. A sample is the mean of the calls that fit in 5 ms
-(--min-time). The two sides alternate, a few shapes at a time. Lines: square products, and an everyday sweep of
-fixed shapes whose m, n and k are log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster.
-The results for equal matrices are compared; they may differ by the sum of both rounding bounds. Needs the
-packages of requirements-matmul.txt.
+Both sides time calls in a warm process. For Gradus, `gradus bench` runs the default variant of `gradus matmul` for the
+product. For NumPy, numpy.matmul is called with out=. Both get row-major matrices uniform in [-1, 1), memory for the
+result, and the same number of threads. A sample is the mean of the calls that fit in 5 ms (--min-time). The two sides
+alternate, a few shapes at a time. Lines: square products, and an everyday sweep of fixed shapes whose m, n and k are
+log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster. The results for equal matrices are
+compared; they may differ by the sum of both rounding bounds. Needs the packages of requirements-matmul.txt.
 """
 
 import json
@@ -156,7 +155,7 @@ def add_options(parser):
 def versions():
     import importlib.metadata
 
-    import numpy  # noqa: F401: threadpool_info() examines the libraries that it has loaded
+    import numpy  # noqa: F401: threadpool_info() examines the libraries that NumPy has loaded
     import threadpoolctl
 
     found = {package: importlib.metadata.version(package) for package in ("numpy", "threadpoolctl")}

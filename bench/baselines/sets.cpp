@@ -264,7 +264,8 @@ std::vector<Line> table() {
   lines.push_back({"skip list 90/5/5", 1000000, {90, 5, 5}, skip_lists});
   lines.push_back({"skip list 90/10/0", 1000000, {90, 10, 0}, skip_lists});
   lines.back().subjects.push_back({"gradus skip_list_leak", ours("skip_list_leak")});
-  // An allocator for oneTBB's set, whose nodes are denser than nodes from malloc.
+  // For the comparison with oneTBB's set, our set also uses oneTBB's allocator, which places nodes more densely than
+  // malloc.
   lines.back().subjects.push_back({"gradus skip_list_leak, oneTBB's allocator",
                                    own<skip_list_set<Key, leak, std::less<>, tbb::scalable_allocator<Key>>>});
   lines.back().subjects.push_back({"tbb::concurrent_set", baseline<Tbb<tbb::concurrent_set<Key>>>});

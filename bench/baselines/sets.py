@@ -7,8 +7,8 @@ sum. Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/era
 1,000,000 keys; with 90/10/0 also oneTBB's sets, which do not support concurrent erasure. Sets are compared only
 with sets that reclaim memory in a similar way: hazard pointers with hazard pointers, epochs with epochs and RCU,
 and oneTBB's sets with our sets that free nothing before their destruction. A ratio above 1 means that Gradus is
-faster. Needs the packages of requirements-sets.txt, and the build of --gradus, because it links the harness of
-this build.
+faster. Needs the packages of requirements-sets.txt, and the build folder of --gradus, because sets.cpp is linked with
+the harness in this folder.
 """
 
 import json

@@ -194,8 +194,8 @@ ALL = "Gradus, all threads"
 
 
 def against_scipy(edges_of, file, form, method, targets, networkit=False):
-    """Compares Gradus, on one thread and on all, with NetworKit and with SciPy's `method` on the graph in this
-    form."""
+    """Returns a function that compares Gradus, on one thread and on all, with SciPy's `method` and, if `networkit` is
+    set, with NetworKit. SciPy gets the graph as form(graph)."""
 
     def measure(options, folder, name, vertices):
         graph = Graph(vertices, edges_of(vertices))

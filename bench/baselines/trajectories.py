@@ -4,8 +4,9 @@ The trajectories contain water and a binary mixture, in orthogonal and triclinic
 extended XYZ, MDAnalysis as DCD and .gro. Requirements:
 
 * Our counts equal the counts of ASE's distances (nearest images, in double) in every bin.
-* MDAnalysis' InterRDF uses float positions. For each edge, we count the pairs nearer than the edge moved down, and
-  nearer than the edge moved up, by the rounding error of MDAnalysis. Its count must be between these two counts.
+* MDAnalysis' InterRDF uses float positions. For each edge, we count the pairs nearer than the edge minus the rounding
+  error of MDAnalysis, and the pairs nearer than the edge plus this error. The count of MDAnalysis must be between
+  these two counts.
 * g agrees with both programs. MDAnalysis divides by the density and the volume of the shell, as Gradus does.
   ASE divides pairs within a kind by n^2 instead of n (n - 1), and the comparison corrects this.
 """

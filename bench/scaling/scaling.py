@@ -5,19 +5,23 @@
 
 Measures all numbers of ranks on all inputs, in rounds of random order. A rank has one thread and a dedicated core. The
 result of every job must equal, byte for byte, the result of one process with a thread per core; otherwise the
-measurement ends. For comparison it also measures the same number of threads in one process; the same number of
-independent processes, each with the share of a rank; the same points in many files and in one; and the sum of one
-iteration alone, among the same processes (measure_sums).
+measurement ends. For comparison, also measures:
 
-The floor of a curve is the time of one rank for its share of the rows, plus the sums as measured alone. The model is
+* one process with as many threads as there are ranks;
+* as many independent processes as there are ranks, each with the rows of one rank;
+* the same points in many files and in one file;
+* the sum of one iteration alone, among the same processes (measure_sums).
+
+The floor of a curve is the time that one rank needs for its share of the rows, plus the time of the sums alone. The
+model is
 
     T(p) = (n/p) t_row + t_launch + 2 ceil(log2 p) alpha + 2 (p-1)/p bytes/B
 
 for one iteration of a fit of n rows on p ranks, where `bytes` is the length of the sum. alpha and B are fitted to
 the times of the sums alone, t_row and t_launch to the times of the fits. Cores that are busy at the same time are
-slower than a single busy core, and not all equally slow. Ranks wait for the slowest. A second version of the model
-therefore uses the speed of the independent processes. The figures for many machines, with a rank on each, are
-predictions for a network with assumed properties.
+slower than a single busy core, and some are slower than others. Ranks wait for the slowest core. A second version of
+the model therefore uses the speed of the independent processes. The figures for many machines, with a rank on each,
+are predictions for a network with assumed properties.
 
 Needs only Python: the program makes the points and the page of the result.
 """

@@ -1,5 +1,5 @@
-// Compares the time of pair histograms in triclinic cells of many shapes with the time in a cube. All have the same
-// volume, density and cutoff. The shapes are timed in turn in one process.
+// Compares the time of pair histograms in triclinic cells of many shapes with the time in a cube. All cells have the
+// same volume, density and cutoff, and are timed in turn in one process.
 //
 // usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]
 //

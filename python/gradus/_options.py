@@ -93,7 +93,7 @@ class OptionRow(NamedTuple):
 
     name: str
     kind: str  #: "flag", "integer", "count", "real", "choice", "text", "reals" or "integers"
-    choices: tuple[str, ...]  #: names and aliases, of a choice
+    choices: tuple[str, ...]  #: names and aliases, if the kind is "choice"
     default: Any
 
 
@@ -226,7 +226,7 @@ def report_of(fields: tuple[Any, ...]) -> RunReport:
 
 @contextmanager
 def collected_reports() -> Iterator[list[RunReport]]:
-    """Collects the reports of the calls of k-means inside the block, predict and transform included."""
+    """Collects the reports of all k-means calls inside the block, including predict and transform."""
     reports: list[RunReport] = []
     token = _collected.set(reports)
     try:

@@ -19,8 +19,8 @@ class RadialDistribution:
     """Radial distribution, one value per bin in each array."""
 
     g: Array  #: pairs in the shell of the bin, relative to uniformly distributed points
-    density: Array  #: density of others in the shell around a point, per unit volume
-    coordination: Array  #: others between the first edge and the upper edge of the bin, per point
+    density: Array  #: number of other points per unit volume in the shell around a point
+    coordination: Array  #: mean number of other points around a point, from the first edge to the upper edge of the bin
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class PairHistogramResult:
     flat: str  #: column, such as "z", in which the box is thin and all points agree; "" if there is none
     report: RunReport
     points: int  #: points per frame
-    others: int  #: others per frame; 0: pairs among the points
+    others: int  #: other points per frame; 0: pairs are counted among the points
     dimensions: int  #: columns in which distances are measured
     volume: float | None  #: volume of the box, the harmonic mean over frames; None in open space
     frames: int = 1

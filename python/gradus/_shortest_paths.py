@@ -118,7 +118,8 @@ def shortest_paths(
 
     * `graph`: square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer
         of the type and masked elements mean "no edge"; 0 is an edge of length 0. It may also be a sparse array of SciPy:
-        its stored elements, zeros included, are the edges, and the lightest of several equal edges counts.
+        its stored elements, zeros included, are the edges, and of several edges between the same vertices, the lightest
+        counts.
     * `directed`: bool; False: every edge leads both ways
     * `unweighted`: bool; every edge has length 1
     * `predecessors`: bool; also compute predecessors, which route() needs

@@ -54,7 +54,8 @@ def _opened(file: str) -> ctypes.CDLL:
 
 
 def library_version() -> str:
-    """Returns the version text of that library's MPI. Raises UnsupportedError if the library cannot be loaded."""
+    """Returns the version text of the MPI that library() is linked with. Raises UnsupportedError if the library cannot
+    be loaded."""
     version: bytes = _opened(library()).gradus_mpi_library_version()
     return version.decode()
 

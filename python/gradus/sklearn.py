@@ -117,7 +117,7 @@ def _record(name: str, shape: tuple[int, ...], seconds: float, device: str, vari
     elif _journal is not None:
         try:
             file = os.open(_journal, os.O_WRONLY | os.O_APPEND)
-        except OSError:  # the process that wanted to know has ended
+        except OSError:  # the process that collects the calls has ended
             return
         try:
             os.write(file, json.dumps(call).encode() + b"\n")
@@ -168,8 +168,8 @@ def _shape(X: Any) -> tuple[int, ...]:
 def _run(
     name: str, X: Any, reason: str, ours: Callable[[], Any], original: Callable[[], Any], random_state: Any = 0
 ) -> Any:
-    """Calls Gradus unless `reason` says why not. If Gradus refuses the call, scikit-learn computes it, so that the
-    caller sees the usual errors.
+    """Calls Gradus, unless `reason` states why Gradus lacks the call. If Gradus refuses the call, scikit-learn computes
+    it, so that the caller sees the usual errors.
 
     Gradus may have drawn a seed from the generator. In this case, the state of the generator is restored before
     scikit-learn begins."""
@@ -383,7 +383,7 @@ def _before_fork() -> None:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()  # another thread may have held it
+    _lock = threading.Lock()  # the old lock may be held by a thread that the child lacks
 
 
 if hasattr(os, "register_at_fork"):

@@ -163,7 +163,7 @@ def test_what_is_added():
         found = gradus.matmul(a, b, alpha=0.3, beta=1.5, add=added)
         assert found.dtype == np.float32 and found.tobytes() == exact.astype(np.float32).tobytes()
         assert gradus.matmul(a, b, add=added).tobytes() == gradus.matmul(a, b, alpha=1, beta=1, add=added).tobytes()
-    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # the whole computation
+    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # the type of the whole computation
     assert gradus.matmul(a, b, beta=0.0, add=np.full(5, np.nan, "f4")).tobytes() == product.tobytes()
     assert gradus.matmul(a, b, alpha=0.0, add=block).tobytes() == block.tobytes()
     assert gradus.matmul([1.0, 2.0], [3.0, 4.0], add=0.5) == 11.5

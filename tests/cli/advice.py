@@ -44,7 +44,7 @@ class End:
     status: int
     stdout: str
     stderr: str
-    options: dict  # followed so far
+    options: dict  # the advice followed so far
     steps: list  # (options, message) of each call
 
 

@@ -18,8 +18,8 @@ def jobs(case):
 
 
 class RefusedThreads(Case):
-    """If the system refuses a thread, a job uses fewer or fails with a message. The OpenMP runtime alone would end
-    the process."""
+    """If the system refuses a thread, a job uses fewer threads or fails with a message. The OpenMP runtime alone would
+    end the process."""
 
     MANY = 2000
 

@@ -83,9 +83,10 @@ struct Thread {
   Doing doing = Doing::ended;
   Knowledge knows;
   std::int32_t constructed = 0;
-  std::uint64_t control = 0;  ///< hash of all values read; they determine the position in the code and local variables
+  std::uint64_t control = 0;  ///< hash of all values that the thread has read; the values determine its position in the
+                              ///< code and its local variables
   std::uint64_t control_at_loop = 0;
-  std::vector<Look> looks;  ///< reads since the loop began or last rested
+  std::vector<Look> looks;  ///< the reads of this thread since its loop began or since it last called rest()
   std::vector<Look> looks_before;
   const void* semaphore = nullptr;
   std::vector<std::pair<const void*, void (*)()>> leaving;
@@ -406,7 +407,8 @@ bool Engine::is_known_state() {
       if (const int write = thread.knows.writes[variable]; write >= 0)
         known += mix(variables_[variable].id, writes_[static_cast<std::size_t>(write)].id());
     hash = mix(hash, known);
-    std::uint64_t looks = 0;  // a part of the state, because a thread rests until these reads would return other values
+    // The reads belong to the state, because the thread rests until they would return other values.
+    std::uint64_t looks = 0;
     for (const Look& look : thread.looks_before)
       looks += mix(variables_[static_cast<std::size_t>(look.variable)].id,
                    writes_[static_cast<std::size_t>(look.write)].id());

@@ -14,14 +14,15 @@
 // Violations:
 // - a check() that fails;
 // - a data race on model::data;
-// - an access to an atomic variable after its destruction, or an access before which its construction did not happen;
+// - an access to an atomic variable that is already destroyed, or whose construction does not happen before the access;
 // - a deadlock;
 // - an execution that does not end.
 //
 // The model is an operational form of the C++20 memory model:
 // - Each variable has a list of its writes, in modification order.
 // - For each variable, each thread knows the oldest write that it may still read. A load returns this or a later write.
-// - A store is inserted at any later position. An exchange is inserted directly after the write that it read.
+// - A store is inserted at any position after that oldest write. An exchange is inserted directly after the write
+//   that it read.
 // - A release attaches the thread's knowledge to the write. An acquire that reads the write adopts this knowledge.
 //   Exchanges pass the knowledge on (release sequences).
 // - seq_cst operations also have a total order. If one of them reads or makes a write, later seq_cst operations access
@@ -294,7 +295,8 @@ struct policy {
   static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
-  /// For loops that poll until something changes. A poll that sees the same values as the previous one is not explored.
+  /// Used in loops that poll until something changes. If a poll sees the same values as the previous poll, it is not
+  /// explored.
   struct spinner {
     spinner() { detail::start_spinning(); }
     void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners that programs use
