@@ -86,8 +86,8 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// The sums of a group's chains. at[c * stride + point] is the sum of centroid c and a point. If `fresh`, all chains
-// start at zero and the stored sums are ignored.
+// The sums of a group's chains. Element c * stride + point of the array `at` is the sum for centroid c and the point.
+// If `fresh` is true, all chains start at zero and the stored sums are ignored.
 struct Sums {
   double* at;
   std::int64_t stride;

@@ -152,7 +152,7 @@ class SimdEngine {
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
           sums_.merge_counts(*worker.moved);
     };
-    if (threads == 1) {  // a parallel region of one thread makes slow system calls
+    if (threads == 1) {  // even a parallel region of one thread would make slow system calls
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);

@@ -22,7 +22,7 @@ struct MovedRows {
   std::int64_t count;
   const std::int32_t* before;  // old labels of the block
   const std::int32_t* now;     // new labels of the block
-  const double* to_high;       // per column
+  const double* to_high;       // scale to the high limb, per column
   double to_low;
   std::int64_t* limbs;   // clusters x 2 limb_columns(d)
   std::int64_t* counts;  // one per cluster
@@ -42,7 +42,7 @@ struct InertiaBlock {
   double to_high;
   double to_low;
   double exact_from;
-  std::int32_t* too_small;  // indices of points whose summand the limbs do not hold; room for `count`
+  std::int32_t* too_small;  // indices of the points whose summands the limbs cannot hold; room for `count`
 };
 
 struct InertiaLimbs {

@@ -11,8 +11,8 @@
 // first-level cache still holds them, which it cannot if there are many columns. All 32 threads read the same element
 // of a centroid, which is one broadcast from the cache.
 //
-// Bytes per iteration: at best one read of the points from GPU memory; 4 n for the labels written; 4 n over the bus to
-// the CPU; one read of the points from CPU memory. Operations: 3 n k d on the GPU, n d additions on the CPU.
+// Bytes per iteration: at best one read of the points from GPU memory; 4 n to write the labels; 4 n over the bus to the
+// CPU; one read of the points from CPU memory. Operations: 3 n k d on the GPU, n d additions on the CPU.
 // Limits: only the size of GPU memory.
 // Source: the first exercise of every CUDA course.
 #include "kmeans/gpu/support.hpp"

@@ -57,7 +57,7 @@ struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
   static constexpr int columns = Columns;
   static constexpr int points_per_thread = PerThread;
-  // Measured on an H200: for rows of one or two floats, more warps hide more latency than more registers.
+  // Measured on an H200: for rows of one or two floats, more warps with fewer registers each hide more latency.
   static constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
   static constexpr int threads = many_warps ? 512 : 256;
   static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;

@@ -27,10 +27,10 @@
 // second-best score. A thread holds the scores of 32 of a tile's 128 clusters for each of its two points. It stores no
 // separate cluster index: the index among these 32 clusters replaces the last five bits of the score. So a score costs
 // five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful
-// points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
-// stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
-// 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight rows are
-// read at once, their units are in different banks.
+// points and records every cluster whose score is within the bounds of the best. For up to 256 columns, the block's
+// points stay in shared memory while all centroids stream past. With more columns, the points stream too. A row of a
+// tile has 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight
+// rows are read at once, their units are in different banks.
 //
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.

@@ -84,7 +84,7 @@ template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // least squared distance of any centroid to its farthest corner of the box
+  double least_reach = HUGE_VAL;  // smallest value, over all centroids, of the squared distance to the farthest corner
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
