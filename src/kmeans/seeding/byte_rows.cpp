@@ -156,7 +156,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   *facts.scale = rest_step;
   *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
                                      (1 + 0x1p-20));
-  // The second term covers the two roundings of each rest and the rounding to float.
+  // The second term covers the two roundings of each `rest` and the rounding to float.
   *facts.residual =
       static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
 }

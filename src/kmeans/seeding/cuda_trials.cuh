@@ -40,14 +40,14 @@ struct TrialJob {
   int steps;              ///< the largest number of steps
   Word total;             ///< total of w D before the first step
   Word least_total;       ///< if the total falls below this value, the integers must be rescaled
-  bool by_quads;          ///< points can be read in 16-byte units
+  bool by_quads;          ///< true if points can be read in 16-byte units
   int unit_tiles;         ///< number of tiles in a unit; rows are assigned to blocks in whole units: 1 for few points,
                           ///< otherwise the tiles of one sum
   Word* part_sums;        ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
   Word* published_rows;   ///< [trial]; holds most_trials words
   unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the row is nearer to the trial
-                          ///< and the warp could not store the pair
+                          ///< than to its chosen row, and the warp could not store the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };

@@ -76,7 +76,7 @@ class RankKillCase(_ranks.KMeansCase):
             self.works[work] = fit, expected, begun - started, time.monotonic() - begun
 
     def left_of(self, out, limit, but=()):
-        """Waits up to `limit` seconds until the job has no ranks left, except the processes `but`. Returns the remaining ranks and their states."""
+        """Waits up to `limit` seconds until the job has no ranks left, except the processes in `but`. Returns the remaining ranks and their states."""
         deadline = time.monotonic() + limit
         while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
             if time.monotonic() > deadline:
