@@ -51,7 +51,7 @@ struct Shape {
 /// Facts about the points that are known before the first iteration. They do not depend on the order of the points.
 ///
 /// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Scaling is possible because
-/// means depend only on the ratios of weights. It ensures that no product of scaled weights overflows.
+/// means depend only on the ratios of weights. Scaling ensures that no product of scaled weights overflows.
 struct Statistics {
   std::vector<double> lowest;  ///< least value of each column, over points and initial centroids
   std::vector<double> highest;

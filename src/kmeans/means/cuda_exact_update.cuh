@@ -32,7 +32,7 @@ struct PassCounters {
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< nonzero if a cluster has no weight, or so little that the sums do not show it
+  int empty;      ///< nonzero if a cluster has no weight, or too little weight to show in the sums
   int doubtful;   ///< nonzero if there is a mean that the sums do not determine
   int different;  ///< nonzero if a centroid moved
 };

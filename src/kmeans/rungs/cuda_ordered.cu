@@ -494,7 +494,7 @@ class OrderedPoints {
   cuda::DeviceBuffer<unsigned int> order_;
 };
 
-/// Picks a kernel. If there are few points, tiles are smaller, so that there are more of them.
+/// Picks a kernel. If there are few points, tiles are smaller, so that there are more tiles.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   if (d == 1) return many_points ? walk_kernel<T, TileWalk<T, 1, 4>>() : walk_kernel<T, TileWalk<T, 1, 1>>();

@@ -51,7 +51,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The walk of the warps over the points. If `Copied`, the walk reads rows from their float copy.
+/// The walk of the warps over the points. If `Copied` is true, the walk reads rows from their float copy.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
 struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
@@ -237,7 +237,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
       for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
     }
-    // Past the last point the stage holds old data; its results are computed but ignored.
+    // Past the last point, the stage holds old data. Results for old data are computed but ignored.
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       if constexpr (Copied) {

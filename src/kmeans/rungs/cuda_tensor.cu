@@ -681,7 +681,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass except the last one
+  std::int64_t earlier_doubtful_ = 0;  ///< number of doubtful points in all portions of the current pass but the last
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;

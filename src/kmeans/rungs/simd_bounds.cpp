@@ -513,8 +513,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. If there is a single group, this costs little more than the distance
-// to the point's centroid, and it also yields new bounds.
+// Searches all clusters for the undecided points. If there is a single group, this search costs little more than the
+// distance to the point's centroid, and it also yields new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

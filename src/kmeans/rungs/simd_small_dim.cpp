@@ -410,8 +410,9 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Converts the results of the search to labels. If `are_clusters`, the results are clusters already. Otherwise the
-// result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its cluster.
+// Converts the results of the search to labels. If `are_clusters` is true, the results are clusters already. Otherwise
+// the result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its
+// cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {

@@ -132,7 +132,7 @@ struct ByteTrialsView {
 /// A candidate that is still possible for some of the 32 points of a panel.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for it
+  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for this point
 };
 
 /// The largest number of candidates that ByteRows::settle() supports.

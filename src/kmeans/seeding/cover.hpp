@@ -133,8 +133,8 @@ class Cover final : public Potential<T> {
     std::uint32_t count = 0;
   };
 
-  /// Some points of one segment, the candidates that may be nearer to some of them, and the distances. One object per
-  /// thread.
+  /// Some points of one segment, the candidates that may be nearer to these points, and the distances between points
+  /// and candidates. One object per thread.
   struct Batch {
     std::size_t count = 0;
     std::int64_t rows[batch_points];

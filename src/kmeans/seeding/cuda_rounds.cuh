@@ -196,7 +196,7 @@ class Walker {
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
       // If the upper bound of the distance to the nearest new row is smaller than the point's reach, reduces the reach
-      // to it.
+      // to this bound.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
