@@ -761,7 +761,7 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
 
 namespace {
 
-// Scales rows to unit length. For such rows the cosine metric equals the Euclidean one.
+// Scales rows to unit length. For such rows, the cosine metric equals the Euclidean one.
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

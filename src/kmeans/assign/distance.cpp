@@ -308,7 +308,7 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  // Callers in parallel loops pass few points at a time. With few points this function allocates no memory, because an
+  // Callers in parallel loops pass few points at a time. With few points, this function allocates no memory, because an
   // exception must not leave a parallel loop.
   const T* few[addresses];
   std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);

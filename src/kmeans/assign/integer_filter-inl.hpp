@@ -185,8 +185,8 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
   for (auto& row : sums)
 #pragma GCC unroll 8
     for (auto& sum : row) sum = hn::Zero(wide).raw;
-  // Without dot instructions, process one pair at a time. With two pairs the compiler first sums several pairs and runs
-  // out of registers.
+  // Without dot instructions, process one pair at a time. With two pairs, the compiler first sums several pairs and
+  // runs out of registers.
   constexpr std::int64_t together = dot ? 2 : 1;
 #pragma GCC unroll 2
   for (std::int64_t step = 0; step < pairs; step += together)

@@ -2,7 +2,7 @@
 //
 // What changes from the CPU rungs: the search for the nearest centroid is the same loop, but each point has a separate
 // GPU thread. A GPU keeps some hundred thousand threads in flight; while some wait for memory, others compute. In every
-// iteration the centroids travel to the GPU and the labels travel back. The CPU then adds up the points by label and
+// iteration, the centroids travel to the GPU and the labels travel back. The CPU then adds up the points by label and
 // divides.
 //
 // A warp is 32 threads that execute one instruction together. The 32 points of a warp are adjacent rows in memory, so

@@ -16,14 +16,14 @@
 // * Update. cuda_exact_update.cuh sums integers on the GPU, only for points that changed cluster. So an iteration ends
 //   with one small copy to the host.
 //
-// On Hopper (assign/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
+// On Hopper (assign/pipeline.cuh), one product is enough. Possible clusters are recorded during the product, by
 // comparison with the best score so far. This costs an addition and a minimum per score. The single scores of a thread
 // are compared only if the minimum of its scores in a tile is near the best score so far. The main remaining cost is
 // divergence: the sixteen points of a warp trigger the comparison of single scores at sixteen different clusters. So
 // points are ordered by the labels that they had some iterations ago (order_points()). Then all points of a warp are
 // usually in the same cluster, and the warp starts with the tile that contains this cluster.
 //
-// On other GPUs (find_nearest and note_candidates below) the product runs twice. The first run keeps the best and the
+// On other GPUs (find_nearest and note_candidates below), the product runs twice. The first run keeps the best and the
 // second-best score. A thread holds the scores of 32 of a tile's 128 clusters for each of its two points. It stores no
 // separate cluster index: the index among these 32 clusters replaces the last five bits of the score. So a score costs
 // five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful

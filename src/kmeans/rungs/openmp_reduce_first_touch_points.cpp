@@ -1,7 +1,7 @@
 // openmp_reduce_first_touch_points: private sums and points, on pages first written by the thread that reads them.
 //
 // What changes from `openmp_reduce_first_touch`: the placement of the points. They are on the node of the thread that
-// wrote them first. If one thread wrote all of them, all threads share the memory channels of one node while the other
+// wrote them first. If one thread wrote all points, all threads share the memory channels of one node while the other
 // nodes idle. Here each thread copies its share of the points in the first pass, and later passes read only the copies.
 // Shares are not cut into pieces that other threads could take.
 //

@@ -5,7 +5,8 @@
 //
 // * Blocks. A block has 1024 points and a bounding box, computed once. A centroid is ruled out if its distance to the
 //   nearest point of the box exceeds the distance from another centroid to the farthest corner of the box. In shuffled
-//   data this removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
+//   data, this test removes only far-away centroids; in pictures and in sorted or clustered data, it removes nearly
+//   all.
 // * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
 //   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
 //   score positive, so that scores compare like the integers with the same bits. The low 4 bits then hold the
@@ -70,7 +71,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Each kernel is compiled for a number D of columns. Above 8 columns, only some values of D exist: the number of
-// columns is rounded up to one of them, and the extra columns are zero.
+// columns is rounded up to one of these values, and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>

@@ -54,7 +54,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
-  // For very long rows the limit is lower, because packing many such rows would delay the response to a stop request.
+  // For very long rows, the limit is lower, because packing many such rows would delay the response to a stop request.
   static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
   }
