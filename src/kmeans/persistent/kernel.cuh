@@ -9,8 +9,9 @@
 //                 static Tally assign(job, shared); };
 //
 // Three sets of differences rotate. In iteration t, the blocks add to one set and read this set after the barrier. The
-// first block concurrently clears the set of iteration t + 1, while slower blocks may still read the set of iteration t
-// - 1. A block can be at most one iteration ahead, so it never writes a set that another block still reads.
+// first block concurrently clears the set of the next iteration, while slower blocks may still read the set of the
+// previous iteration. A block can be at most one iteration ahead, so it never writes a set that another block still
+// reads.
 //
 // Source: Gupta, Stuart and Owens, "A study of persistent threads style GPU programming" (2012).
 #pragma once
