@@ -317,7 +317,7 @@ void add_many_clusters(std::vector<Case>& list) {
     data.points(300, 4) = -1e5;
     return data;
   });
-  add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step of the other half
+  add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step
     CaseData data = plain(uniform(600, 20, seed), 70, 30);
     for (std::int64_t row = 0; row < 600; row += 2)
       for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) *= 1e-4;
@@ -373,7 +373,8 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("two_of_five_far_away", [](auto) {
-    // Two of the initial centroids are points without weight. No point with weight is nearest to these two centroids.
+    // Two of the initial centroids are points without weight. For every point with weight, another centroid is nearer
+    // than these two.
     CaseData data = column({0, 10, 500, -300, 3}, {2, 0, 3, 1});
     data.weights = {2, 1, 0, 0, 0};
     return data;
@@ -760,7 +761,7 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
 
 namespace {
 
-// Scales rows to unit length. For such rows the cosine metric equals the Euclidean one.
+// Scales rows to unit length. For such rows, the cosine metric equals the Euclidean one.
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

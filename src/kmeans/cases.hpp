@@ -1,5 +1,5 @@
-// Small problems, each with one difficult property. Every variant is compared with the oracle on them. kmeans_test,
-// `gradus verify` and the benchmark harness (before it measures times) use them.
+// Small problems, each with one difficult property. Every variant is compared with the oracle on these problems.
+// kmeans_test, `gradus verify` and the benchmark harness (before it measures times) make this comparison.
 #pragma once
 
 #include <functional>

@@ -9,8 +9,8 @@ namespace gradus::kmeans_detail {
 void check_options(const KMeansOptions& options);
 /// Checks the number of clusters. `points` is the number of points on all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);
-/// Throws InputError because there are more clusters than points. `point` and `which` are the words of the message that
-/// describe the points.
+/// Throws InputError because there are more clusters than points. The message describes the points by the words `point`
+/// and `which`.
 [[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "",
                                 const ErrorMessage& other_remedy = {});
 

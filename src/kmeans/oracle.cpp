@@ -86,8 +86,8 @@ class Oracle {
   }
 
   bool update() {
-    // For each point: the cluster to whose mean it contributes. This is its label, or the empty cluster that it
-    // restarts.
+    // For each point: the cluster to whose mean it contributes. This cluster is the point's label, or the empty cluster
+    // that the point restarts.
     std::vector<std::int32_t> owner = labels_;
     const std::vector<T> before = centroids_;
     std::vector<std::int32_t> surplus;

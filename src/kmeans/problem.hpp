@@ -34,7 +34,7 @@ struct Shape {
   std::int64_t clusters = 0;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
-  double first_distances = 0;  ///< number of distances per point that choosing the initial centroids computes
+  double first_distances = 0;  ///< distances that are computed per point to choose the initial centroids
 
   /// Returns the number of multiply-adds of one assignment without pruning.
   double operations() const {
@@ -51,7 +51,7 @@ struct Shape {
 /// Facts about the points that are known before the first iteration. They do not depend on the order of the points.
 ///
 /// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Scaling is possible because
-/// means depend only on the ratios of weights. It ensures that no product of scaled weights overflows.
+/// means depend only on the ratios of weights. Scaling ensures that no product of scaled weights overflows.
 struct Statistics {
   std::vector<double> lowest;  ///< least value of each column, over points and initial centroids
   std::vector<double> highest;
@@ -61,9 +61,9 @@ struct Statistics {
   core::Grid weight;                ///< grid of scaled weights
   int weight_exponent = 0;          ///< 0 if there are no weights
   double weight_scale = 1;          ///< 2^-weight_exponent
-  core::TotalGrid inertia;      ///< grid of the squared distances between points in the columns' ranges, and of such
-                                ///< distances times a scaled weight
-  double coordinate_scale = 1;  ///< a power of two that scales coordinate differences to at most 1
+  core::TotalGrid inertia;          ///< grid of the squared distances between points in the columns' ranges, and of
+                                    ///< these distances times a scaled weight
+  double coordinate_scale = 1;      ///< a power of two that scales coordinate differences to at most 1
 
   /// `finest_weight` is the exponent of the lowest bit of any scaled weight. `finest` holds the exponent of the lowest
   /// bit in each column. `finest` is filled together with the ranges or on first use, and all copies of the statistics
@@ -104,7 +104,7 @@ struct Problem {
   const PointSource<T>* source = nullptr;
   std::int32_t* labels_on_gpu = nullptr;  ///< receives the labels if the engine can write them on the GPU; may be null
   std::shared_ptr<ByteRows<T>> bytes;     ///< byte copy of the points, if seeding made one
-  bool may_copy = true;                   ///< true if there is enough memory for RowFacts::copy_bytes
+  bool may_copy = true;  ///< true if there is enough memory for the copy that RowFacts::copy_bytes measures
   core::ExactAccumulator* rank_inertia = nullptr;  ///< receives this rank's inertia from finish()
   Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< the state from which the fit resumes; null: start at the beginning
@@ -149,8 +149,8 @@ struct Room {
   using Result = KMeansResult<T>;
   /// Additional fields of a variant's row in the table.
   struct RowFacts {
-    /// Returns the size in bytes of a copy of the points in host memory that makes iterations faster. Null if the
-    /// variant makes no such copy.
+    /// Returns the size in bytes of the variant's copy of the points in host memory, which makes iterations faster.
+    /// Null if the variant makes no such copy.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };
 };

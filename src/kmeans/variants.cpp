@@ -79,8 +79,8 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
 
 /// Returns the best GPU variant for the shape, even if it cannot run here.
 const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  // From about 260,000 points on, ordering the points saves more time than it takes, after about thirty iterations
-  // (docs/decisions/0025).
+  // With about 260,000 points or more, the time saved by ordering the points exceeds the time of ordering after about
+  // thirty iterations (docs/decisions/0025).
   const bool ordered = shape.points >= 1 << 18 && cuda_ordered_rung.supports(shape, machine) &&
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;

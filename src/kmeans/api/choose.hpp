@@ -19,7 +19,7 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
 /// variant runs on the GPU, on a copy of the points.
 bool stays_on_gpu(const Variant& variant, const Execution& execution);
 
-/// A time in nanoseconds that is long enough to use all threads.
+/// An estimated time, in nanoseconds, for which all threads are worthwhile.
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// Sets the number of threads, unless the caller has set it. If the result's bits do not depend on this number, a small

@@ -90,7 +90,7 @@ class Comparison {
   void fit_all(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "fit");
     KMeansMemory<T> memory = call_.memory;
-    memory.labels = {};  // which labels the caller gets is known only after all fits
+    memory.labels = {};  // it is known only after all fits which fit's labels the caller gets
     std::uint64_t kept = 0;
     for (const std::int64_t clusters : call_.choice.clusters) {
       tell(clusters);
@@ -145,7 +145,7 @@ class Comparison {
     if (call_.memory.labels.empty()) return;
     if (call_.memory.labels.place().is_host()) {
       std::copy_n(result.labels.data(), result.labels.size(), call_.memory.labels.data());
-    } else {  // the points are on a GPU: predicting there gives the labels of the fit
+    } else {  // the points are on a GPU, where a prediction gives the labels of the fit
       const Matrix<T>& centroids = standardized_ ? result.standardized_centroids : result.centroids;
       detail::kmeans_predict<T>(centroids.view(), standardized_ ? standardized_->rows() : call_.points,
                                 KMeansMemory<T>{.labels = call_.memory.labels}, call_.options.metric, here_);

@@ -20,7 +20,7 @@ struct ModelCall {
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);
-/// First, the ranks compare their calls: see begin_on_ranks(). Then returns a plan. check_arguments() must have
+/// Compares the calls of the ranks (see begin_on_ranks()), and then returns a plan. check_arguments() must have
 /// accepted the arguments. `others`: the memory places of all arrays except points and centroids.
 template <class T>
 JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,

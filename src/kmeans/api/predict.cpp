@@ -28,7 +28,7 @@ struct PredictCall : ModelCall<T> {
   bool needs_labels = false;  ///< true if the call must write the caller's labels
 };
 
-/// Returns the options of a fit without iterations. Its last assignment gives the labels of the prediction.
+/// Returns the options of a fit without iterations. The last assignment of this fit gives the labels of the prediction.
 KMeansOptions options_of(KMeansMetric metric) {
   KMeansOptions options;
   options.init = KMeansInit::given;

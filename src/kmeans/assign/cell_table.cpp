@@ -32,10 +32,10 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-// Number of list elements per cell for which memory is reserved. When the lists are full, a box uses the list of a
+// Memory is reserved for this number of list elements per cell. When the lists are full, a box uses the list of a
 // larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // limit of the work per tile
+constexpr std::int64_t work_per_cell = 48;  // limits the work on a tile, per occupied cell of the tile
 
 }  // namespace
 
@@ -281,7 +281,7 @@ class CellTable::TileBuilder {
 
 template <int D>
 void CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t worth_threads = 4096;  // number of cells
+  constexpr std::int64_t worth_threads = 4096;  // with fewer cells, a single thread is faster
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
   {

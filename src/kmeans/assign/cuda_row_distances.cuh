@@ -20,11 +20,11 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int short_columns = 8;  // longest rows that are read directly
+inline constexpr int short_columns = 8;  // number of columns of the longest rows that are read directly
 inline constexpr int most_others = 64;
 
-/// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct it together,
-/// once per kernel.
+/// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct the object
+/// together, once per kernel.
 template <class T, int Group>
 class OtherRows {
  public:

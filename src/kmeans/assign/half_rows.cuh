@@ -81,7 +81,7 @@ __global__ void convert_points(const T* points, std::int64_t n, const std::int32
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t slot = own + round * stride;
     const std::int64_t point = next;
-    next = point_of(slot + stride);  // the next point loads while this point is converted
+    next = point_of(slot + stride);  // the next point is loaded while this point is converted
     const TensorLengths both = convert_row<lanes>(points + point * by.d, by, 1.0, slot < n, halves + slot * by.stride);
     if (threadIdx.x % lanes == 0 && slot < n) lengths[slot] = both;
   }

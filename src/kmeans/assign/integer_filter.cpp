@@ -64,8 +64,8 @@ float largest_magnitude(const float* tile, std::int64_t values) {
 }
 
 // Computes the same scores as multiply(), except for a constant per point. Scores are ordered by panels, and by points
-// within a panel. For each panel, a vector at least[p * least_stride + panel * vector_lanes] receives the least score
-// of each lane for point p.
+// within a panel. For each point p and each panel, the least score of each lane is stored as a vector in the array
+// `least`. The vector starts at index p * least_stride + panel * vector_lanes.
 void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
                     std::int32_t* least, std::int64_t least_stride) {
@@ -135,7 +135,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   }
   std::int64_t count = 0;
   for (std::int64_t hit = 0; hit < found; ++hit) {
-    // An element of `hits` is the lane's cluster in the first vector of the panel.
+    // Each element of `hits` identifies a lane by the lane's cluster in the first vector of the panel.
     const std::int64_t cluster = hits[hit];
     const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
 // The 16-bit and 8-bit integer filter of the searches in simd_large_dim and simd_bounds. simd_large_dim.cpp explains
-// it.
+// the filter.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct FilterJob {
   std::int32_t* moved_points;
   std::int32_t* moved_from;
   PassCounters* counters;
-  std::int32_t* doubtful;  ///< indices of points
+  std::int32_t* doubtful;  ///< indices of the doubtful points
   float* reaches;          ///< per doubtful point: upper bound of its candidates' scores
   /// Per doubtful point: the best score plus its error bound. A cluster is excluded if its score minus its error bound
   /// exceeds this limit.

@@ -5,9 +5,9 @@
 // barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
 // multiprocessor and processes one tile of points after another.
 //
-// Up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns the
-// points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only two
-// warpgroups multiply. This reduces the bytes read per score to five sixths.
+// For up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns,
+// the points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only
+// two warpgroups multiply. This reduces the bytes read per score to five sixths.
 //
 // For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
 // first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
@@ -70,7 +70,7 @@ struct Pipeline {
 };
 
 struct PipelineJob {
-  CUtensorMap points;    ///< FP16, ordered by slots; boxes are parts of a tile's rows
+  CUtensorMap points;    ///< FP16, ordered by slots; each box of the map is a part of a tile's rows
   CUtensorMap clusters;  ///< negated FP16
   const float* half_squares;
   const TensorLengths* lengths;    ///< lengths of the points, ordered by slots, padded to pipeline_granule

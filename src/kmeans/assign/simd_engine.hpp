@@ -46,7 +46,7 @@ class SimdEngine {
   const ExactSums<T>& sums() const { return sums_; }
 
   /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads the sums, and
-  /// adding every point to a sum would take as long as finding its label. With several ranks the sums are always
+  /// adding every point to a sum would take as long as finding its label. With several ranks, the sums are always
   /// needed, because they carry the counts.
   bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
@@ -82,7 +82,7 @@ class SimdEngine {
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
-      // With few clusters the search is fast, so reading points from memory twice would be noticeable. Therefore a
+      // With few clusters, the search is fast, so reading points from memory twice would be noticeable. Therefore a
       // block is so small that its points are still in the cache when the moved points are added to the sums.
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
@@ -152,7 +152,7 @@ class SimdEngine {
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
           sums_.merge_counts(*worker.moved);
     };
-    if (threads == 1) {  // a parallel region of one thread makes slow system calls
+    if (threads == 1) {  // even a parallel region of one thread would make slow system calls
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);

@@ -4,7 +4,7 @@
 // * `job`: text with one line per option, and hashes of the rows
 // * `progress`: the number of the current fit, the number of the best fit so far, and how the best fit ended
 // * if the current fit has made iterations: `centroids`, `before` (the previous centroids), `history` and `changed`
-// * if it is still choosing first centroids: `chosen`, and for k-means|| also `sample` and `rounds`
+// * if the current fit is still choosing first centroids: `chosen`, and for k-means|| also `sample` and `rounds`
 // * for the best fit: `best_centroids`, its history and its inertia
 #pragma once
 

@@ -1,5 +1,5 @@
 // Silhouettes of several labelings of the same points. Every distance between two points is measured once per group of
-// labelings. In each labeling, it is added to the sum for the other point's cluster.
+// labelings. In each labeling of the group, this distance is added to the sum for the other point's cluster.
 //
 // A tile of 32 consecutive points, one per vector lane, is compared with all other points, 64 at a time. For each pair,
 // the code computes the canonical chain of assign/distance.hpp, a square root, and one addition per labeling. The other
@@ -28,7 +28,7 @@ struct Labeling {
 };
 
 /// Returns the mean silhouette of each labeling. The mean is empty if fewer than two clusters have points, or if every
-/// cluster has at most one point. If `half_of_squares`, half the squared distance replaces the distance. Throws
+/// cluster has at most one point. If `half_of_squares` is true, half the squared distance replaces the distance. Throws
 /// InterruptedError after a stop request.
 template <class T>
 std::vector<std::optional<double>> silhouettes(MatrixView<const T> points, std::span<const Labeling> labelings,

@@ -14,7 +14,7 @@ struct LoopState {
   double shift_limit;
   std::int64_t changed_limit;
   int iterations_left;
-  bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles it
+  bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles empty clusters
   bool to_unit_length;
   // The iterations write the following members.
   int steps;  ///< number of completed iterations

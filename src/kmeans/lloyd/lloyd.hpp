@@ -87,7 +87,7 @@ struct Steps {
   std::vector<KMeansIteration> records;  ///< one record per complete iteration
   bool same_centroids = false;           ///< true if the last iteration changed no centroid
   bool inertia_is_explained = false;     ///< true if the inertia in `records` is in the units of explain()
-  bool needs_frame = false;  ///< true if the next pass is done but not its update; the next call of pass() then returns
+  bool needs_frame = false;  ///< true if the next pass is done without its update; the next call of pass() then returns
                              ///< the result of that pass
 };
 
@@ -401,8 +401,8 @@ class Lloyd {
   std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) {
     const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
     if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
-    // Next to the largest weight, some weights vanish in the sum. Therefore the weights of the individual points
-    // decide.
+    // Weights that are tiny compared with the largest weight can vanish in the sum. Therefore the weights of the
+    // individual points decide.
     const std::vector<bool> with_weight = clusters_with_weight(problem_, labels());
     return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
   }
@@ -575,8 +575,8 @@ class Lloyd {
     // If the sums do not determine a mean, there are two remedies. One computes this mean exactly. The other scans all
     // values for their lowest bits. Many doubtful means are exact ties. If the scan shows that the sums lost nothing,
     // such ties are no longer doubtful. The scan costs more than a few exact means, so it is made once the accumulated
-    // cost of exact means exceeds its cost. The ranks share the scan and the sums of doubtful means, but each rank
-    // computes all of these means.
+    // cost of exact means exceeds the cost of the scan. The ranks share the scan and the sums of doubtful means, but
+    // each rank computes all of these means.
     //
     // The costs are in units of one scanned value. An exact mean costs `of_mean` per column, and `of_value` per column
     // and point of the cluster.

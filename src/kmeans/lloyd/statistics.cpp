@@ -300,7 +300,7 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   const auto element = static_cast<std::uint64_t>(shape.element_bytes);
   const auto team = static_cast<std::uint64_t>(threads);
   // Per column: its part of two Statistics objects (one from the examination, one in the problem), the ranges from
-  // which they are computed, and the means.
+  // which the statistics are computed, and the means.
   const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
   // Per thread and column: partial ranges or lowest bits, and the mean minus the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
@@ -346,7 +346,7 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
   return mean;
 }
 
-/// Adds the squared distances of this rank's points to `mean`.
+/// Adds up the squared distances between this rank's points and `mean`.
 template <class T>
 void add_squares(const PointSource<T>& source, const Statistics& statistics, MatrixView<const T> mean,
                  core::ExactAccumulator& squares) {

@@ -101,7 +101,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
     return hn::And(hn::And(below == mean, above == mean),
                    hn::And(size > hn::Set(lanes, 0x1p-1000), size < hn::Set(lanes, 0x1p1000)));
   } else {
-    // The exact mean is between these two doubles. If both round to the same T, the mean rounds to it too.
+    // The exact mean is between these two doubles. If both round to the same T, the mean rounds to this T too.
     const hn::Rebind<float, Lanes> narrow;
     const auto nearest = hn::DemoteTo(narrow, mean);
     hn::StoreU(nearest, narrow, means + column);

@@ -34,8 +34,8 @@ struct ClusterSums {
   bool exact;             ///< true if no point lost anything to the grid
 };
 
-/// Writes the means of all columns. Writes the indices of the columns whose means are not certain to `open`, in
-/// ascending order, and returns their number. `open` needs room for the indices of all columns and 16 more.
+/// Writes the means of all columns. Stores the indices of the columns with uncertain means in `open`, in ascending
+/// order, and returns their number. `open` needs room for the indices of all columns and 16 more.
 template <class T>
 std::int64_t certain_means(const ClusterSums& sums, T* means, std::int32_t* open);
 

@@ -95,8 +95,8 @@ __device__ inline void add_value(const core::TotalGrid& grid, double value, core
   else add_small(total, core::scaled(value));
 }
 
-/// Adds weight * value, rounded to 53 bits. `scale`: the factor that makes weights scaled weights, so weight * scale is
-/// at most 1. The grid must be made for scaled weights.
+/// Adds weight * value, rounded to 53 bits. `scale`: the factor that converts a weight to a scaled weight, so that
+/// weight * scale is at most 1. The grid must be made for scaled weights.
 __device__ inline void add_weighted(const core::TotalGrid& grid, double weight, double scale, double value,
                                     core::TotalLimbs& limbs, SharedTotal& total) {
   const double scaled_weight = weight * scale;

@@ -32,7 +32,7 @@ struct PassCounters {
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< nonzero if a cluster has no weight, or so little that the sums do not show it
+  int empty;      ///< nonzero if a cluster has no weight, or too little weight to show in the sums
   int doubtful;   ///< nonzero if there is a mean that the sums do not determine
   int different;  ///< nonzero if a centroid moved
 };
@@ -295,7 +295,7 @@ class RunSums {
 };
 
 /// Adds the ordered entries to the sums. Launch: blocks of `add_threads`, and a grid-stride loop over runs and blocks
-/// of columns. At a time, a warp adds a run of at most `run_entries` entries in 128 columns.
+/// of columns. A warp adds one run of at most `run_entries` entries in 128 columns at a time.
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;

@@ -29,7 +29,8 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine for lloyd() and, with several ranks, for the driver. It runs the kernel of a walk.
+/// The engine that runs the kernel of a walk. In a single process, lloyd() uses the engine directly. With several
+/// ranks, the engine makes this rank's passes (RankPasses).
 template <class T>
 class PersistentEngine final : public RankPasses<T> {
  public:

@@ -1,16 +1,17 @@
 // A kernel that stays on the GPU for many iterations of a fit.
 //
 // An iteration starts with a walk over the points, in which every block records how its points change the sums. A
-// barrier across the grid follows. Then every block computes all new centroids itself. With few clusters and columns
-// this is cheaper than waiting until one block has computed them. A variant provides the walk:
+// barrier across the grid follows. Then every block computes all new centroids itself. With few clusters and columns,
+// this is cheaper than waiting until one block has computed the centroids. A variant provides the walk:
 //
 //   struct Walk { columns, points_per_thread, threads, registers;
 //                 static work_bytes(job, warps);  // of shared memory
 //                 static Tally assign(job, shared); };
 //
-// Three sets of differences rotate. In iteration t the blocks add to one set and read it after the barrier. The first
-// block concurrently clears the set of iteration t + 1, while slower blocks may still read the set of iteration t - 1.
-// A block can be at most one iteration ahead, so it never writes a set that another block still reads.
+// Three sets of differences rotate. In iteration t, the blocks add to one set and read this set after the barrier. The
+// first block concurrently clears the set of the next iteration, while slower blocks may still read the set of the
+// previous iteration. A block can be at most one iteration ahead, so it never writes a set that another block still
+// reads.
 //
 // Source: Gupta, Stuart and Owens, "A study of persistent threads style GPU programming" (2012).
 #pragma once

@@ -55,7 +55,7 @@ __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* fi
   }
 }
 
-/// Sums the squared distances to `mean`.
+/// Adds up the squared distances between the points and `mean`.
 template <class T>
 __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __grid_constant__ DeviceRows<T> mean,
                             core::TotalGrid grid, SharedTotal* total) {

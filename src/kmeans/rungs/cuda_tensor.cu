@@ -16,21 +16,21 @@
 // * Update. cuda_exact_update.cuh sums integers on the GPU, only for points that changed cluster. So an iteration ends
 //   with one small copy to the host.
 //
-// On Hopper (assign/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
+// On Hopper (assign/pipeline.cuh), one product is enough. Possible clusters are recorded during the product, by
 // comparison with the best score so far. This costs an addition and a minimum per score. The single scores of a thread
 // are compared only if the minimum of its scores in a tile is near the best score so far. The main remaining cost is
 // divergence: the sixteen points of a warp trigger the comparison of single scores at sixteen different clusters. So
 // points are ordered by the labels that they had some iterations ago (order_points()). Then all points of a warp are
 // usually in the same cluster, and the warp starts with the tile that contains this cluster.
 //
-// On other GPUs (find_nearest and note_candidates below) the product runs twice. The first run keeps the best and the
+// On other GPUs (find_nearest and note_candidates below), the product runs twice. The first run keeps the best and the
 // second-best score. A thread holds the scores of 32 of a tile's 128 clusters for each of its two points. It stores no
 // separate cluster index: the index among these 32 clusters replaces the last five bits of the score. So a score costs
 // five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful
-// points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
-// stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
-// 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight rows are
-// read at once, their units are in different banks.
+// points and records every cluster whose score is within the bounds of the best. For up to 256 columns, the block's
+// points stay in shared memory while all centroids stream past. With more columns, the points stream too. A row of a
+// tile has 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight
+// rows are read at once, their units are in different banks.
 //
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
@@ -681,7 +681,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass except the last one
+  std::int64_t earlier_doubtful_ = 0;  ///< number of doubtful points in all portions of the current pass but the last
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;

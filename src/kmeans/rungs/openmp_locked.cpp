@@ -11,8 +11,8 @@
 // time private sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d elements read from
 // memory.
 // Memory: one set of sums, 8 k (d + 2) bytes, and another set per thread unless points are added one at a time.
-// Limits: the order of additions, and with it the last bits of the sums, differs from run to run. With `no_lock`
-// updates are lost and the result is incorrect; its time shows what a free lock would gain.
+// Limits: the order of additions, and with it the last bits of the sums, differs from run to run. With `no_lock`,
+// updates are lost and the result is incorrect; the running time shows what a free lock would gain.
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks/.
 #include <array>
 #include <atomic>

@@ -18,11 +18,12 @@
 // canonical distances, up to 2^28 columns.
 //
 // When. In the first iterations, centroids move farther than the gaps between clusters, so bounds exclude no cluster.
-// There, a full search with 8-bit integers is nearly twice as fast as a search that also computes bounds. So the first
-// passes are plain, as in simd_large_dim. When few labels change, one full search computes the bounds. If a pass with
-// bounds still searches too many pairs of a point and a cluster, plain passes follow until the number of changed labels
-// has fallen to a quarter. Uniform data of many columns hardly ever gains from bounds; well separated clusters gain
-// after three or four passes. The rule counts labels and searched pairs, not time, and does not affect the labels.
+// In these iterations, a full search with 8-bit integers is nearly twice as fast as a search that also computes bounds.
+// So the first passes are plain, as in simd_large_dim. When few labels change, one full search computes the bounds. If
+// a pass with bounds still searches too many pairs of a point and a cluster, plain passes follow until the number of
+// changed labels has fallen to a quarter. Uniform data of many columns hardly ever gains from bounds; well separated
+// clusters gain after three or four passes. The rule counts labels and searched pairs, not time, and does not affect
+// the labels.
 //
 // A copy in bytes. For up to 64 clusters, reading and quantizing the points takes most of the time of every pass. So
 // the first pass creates a copy in 8 bits with a scale per row (seeding/byte_rows.hpp). Passes without bounds read this
@@ -512,8 +513,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. If there is a single group, this costs little more than the distance
-// to the point's centroid, and it also yields new bounds.
+// Searches all clusters for the undecided points. If there is a single group, this search costs little more than the
+// distance to the point's centroid, and it also yields new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

@@ -9,7 +9,8 @@
 // iteration are canonical for its centroids. The centroids, and through them later labels, depend on the number of
 // threads.
 //
-// Work per iteration: the search of simd_small_dim, n (d + 2) additions, and threads k (d + 2) additions at the end.
+// Work per iteration: the search of simd_small_dim, n (d + 2) additions, and `threads` * k (d + 2) additions at the
+// end.
 // Memory: 8 k (d + 2) bytes per thread, and the memory of the search.
 // Limits: d <= 16.
 #include <memory>

@@ -1,6 +1,6 @@
 // simd_grid: a table over a grid of cells gives most labels by look-up. The production variant up to 3 columns.
 //
-// The idea. In few dimensions the regions of the clusters are few, large and convex, so most of space is deep inside
+// The idea. In few dimensions, the regions of the clusters are few, large and convex, so most of space is deep inside
 // one region. A regular grid over the bounding box of the points is classified once for each set of centroids
 // (cell_table.cpp). If only one cluster can be nearest in a cell, the cell gives its label to every point in it. A cell
 // across a border lists its few candidates. One index computation and one look-up replace k distances per point, for
@@ -16,11 +16,11 @@
 //   float filter; here the grid finds them.
 // * Grid size. Cells are as close to cubes as possible. Their number grows with the number of points, up to the number
 //   that fits in the L2 cache. A sample of the points detects outliers, which fall into the outermost cells. These
-//   cells extend outwards without limit. In three dimensions points often occupy only a part of space, like the colours
-//   of a photograph. So a grid of up to 2^21 cells is tried first. It is used if there is at most one occupied cell per
-//   16 points, because only occupied cells are classified and their entries fit in the caches. If a sample shows that
-//   most points are in cells of many candidates, as with clusters much smaller than a cell, the pass uses the filter of
-//   simd_small_dim instead.
+//   cells extend outwards without limit. In three dimensions, points often occupy only a part of space, like the
+//   colours of a photograph. So a grid of up to 2^21 cells is tried first. It is used if there is at most one occupied
+//   cell per 16 points, because only occupied cells are classified and their entries fit in the caches. If a sample
+//   shows that most points are in cells of many candidates, as with clusters much smaller than a cell, the pass uses
+//   the filter of simd_small_dim instead.
 //
 // Work per iteration: per point one index (five vector instructions per vector of coordinates), one look-up and one
 // comparison with the old label; and one read of the points, which is the bottleneck in two dimensions. For the table,

@@ -5,7 +5,8 @@
 //
 // * Blocks. A block has 1024 points and a bounding box, computed once. A centroid is ruled out if its distance to the
 //   nearest point of the box exceeds the distance from another centroid to the farthest corner of the box. In shuffled
-//   data this removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
+//   data, this test removes only far-away centroids; in pictures and in sorted or clustered data, it removes nearly
+//   all.
 // * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
 //   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
 //   score positive, so that scores compare like the integers with the same bits. The low 4 bits then hold the
@@ -70,7 +71,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Each kernel is compiled for a number D of columns. Above 8 columns, only some values of D exist: the number of
-// columns is rounded up to one of them, and the extra columns are zero.
+// columns is rounded up to one of these values, and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>
@@ -84,7 +85,7 @@ template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // least squared distance of any centroid to its farthest corner of the box
+  double least_reach = HUGE_VAL;  // smallest value, over all centroids, of the squared distance to the farthest corner
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
@@ -410,8 +411,9 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Converts the results of the search to labels. If `are_clusters`, the results are clusters already. Otherwise the
-// result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its cluster.
+// Converts the results of the search to labels. If `are_clusters` is true, the results are clusters already. Otherwise
+// the result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its
+// cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {

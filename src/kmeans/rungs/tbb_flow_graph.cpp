@@ -16,11 +16,11 @@
 // of tasks and edges. Both oneTBB's graph and the picture of the variant option `dump_graph` are made from this list,
 // so the picture shows the graph that ran.
 //
-// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; chunks k (d + 2)
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; `chunks` * k (d + 2)
 // additions in the tree; n d elements read from memory. Memory: 8 k (d + 2) bytes per chunk (at most four chunks per
 // thread), and the total.
 // Limits: there are more copies of the sums than threads, so a large k d costs more than in the rungs before, and the
-// calling thread touches all copies first. With fewer than a thousand points there is one chunk, and one thread does
+// calling thread touches all copies first. With fewer than a thousand points, there is one chunk, and one thread does
 // all the work.
 // Source: oneTBB's flow graph (continue_node); work stealing: R. D. Blumofe and C. E. Leiserson, "Scheduling
 // multithreaded computations by work stealing", J. ACM 46 (1999).

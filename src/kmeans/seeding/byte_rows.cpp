@@ -116,7 +116,8 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
   const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
   const std::int64_t quads = (dimensions + 3) / 4;
-  // Copies the row's first bytes to `out`. The loops below read them there and then replace them by the second bytes.
+  // Copies the row's first bytes to `out`. The loops below read the first bytes from `out` and then replace them by the
+  // second bytes.
   for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 4 * quad, first + 128 * quad, 4);
   __builtin_memset(out + 4 * quads, 128, static_cast<std::size_t>(stride - 4 * quads));
   const auto offset = hn::Set(integers, 128);
@@ -156,7 +157,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   *facts.scale = rest_step;
   *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
                                      (1 + 0x1p-20));
-  // The second term covers the two roundings of each rest and the rounding to float.
+  // The second term covers the two roundings of each `rest` and the rounding to float.
   *facts.residual =
       static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
 }

@@ -34,9 +34,8 @@
 //   causes an error of at most 5 u |q| (128 |h| + |l|) t. Three times this error is added to |o|.
 // * Each addition and product rounds by at most u times each term. To cover this, |o|, w and b are enlarged or
 //   reduced by a relative 2^-18, whichever is safe.
-// * The canonical chain differs from the distance by at most a relative (d + 2) 2^-53, and by at most d 2^-1074 where
-// it
-//   underflows. To cover this, C is enlarged by a relative (d + 16) 2^-52, and a is lowered by 2^-100.
+// * The canonical chain differs from the distance by at most a relative (d + 2) 2^-53, and by at most d 2^-1074 if the
+//   chain underflows. To cover this, C is enlarged by a relative (d + 16) 2^-52, and a is lowered by 2^-100.
 // * All values are scaled by a power of two, at most 2^300, which brings the extent of the points near 1. The 2^-100 by
 //   which a is lowered also covers products that underflow in float. Rows farther out than 2^40 never exclude a
 //   candidate (a = -2^120). Candidates farther out than 2^40 are never excluded (b = -infinity). Distant rows thus cost
@@ -116,10 +115,10 @@ struct ByteTrialsView {
     const float* norms;   ///< per candidate: w
   };
   std::int64_t count;
-  std::int64_t group;         ///< number of candidates per group; the last group may have fewer
-  std::int64_t pair_group;    ///< number of candidates per group of `pairs`
-  std::int64_t stride;        ///< number of 32-bit words per candidate in `rows_high` and `low`, for whole vectors
-  const std::int32_t* high;   ///< [group][quad][candidate of the group]: four h
+  std::int64_t group;        ///< number of candidates per group; the last group may have fewer
+  std::int64_t pair_group;   ///< number of candidates per group of `pairs`
+  std::int64_t stride;       ///< number of 32-bit words per candidate in `rows_high` and `low`, padded to whole vectors
+  const std::int32_t* high;  ///< [group][quad][candidate of the group]: four h
   const std::int32_t* pairs;  ///< only for few candidates: [group][quad][candidate of the group]: four h, then four l
   const std::int32_t* rows_high;    ///< [candidate][quad]: four h
   const std::int32_t* low;          ///< [candidate][quad]: four l
@@ -133,7 +132,7 @@ struct ByteTrialsView {
 /// A candidate that is still possible for some of the 32 points of a panel.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for it
+  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for this point
 };
 
 /// The largest number of candidates that ByteRows::settle() supports.
@@ -169,7 +168,7 @@ struct ByteScratch {
   std::vector<std::int32_t> products;
   std::vector<float> estimates;  ///< q.p; only for few candidates
   std::vector<float> bounds;
-  /// Only for few candidates: per candidate, one bit per point to which it may be nearest.
+  /// Only for few candidates: per candidate, one bit for each point to which this candidate may be the nearest.
   std::vector<std::uint32_t> open;
 
   void make(std::int64_t candidates) {

@@ -128,13 +128,13 @@ class Cover final : public Potential<T> {
   static constexpr std::int64_t batch_points = 256;  // number of points whose distances are computed together
 
   struct Segment {
-    double radius = 0;  ///< the largest squared distance between its points and the chosen row
+    double radius = 0;  ///< the largest squared distance between the segment's points and the chosen row
     std::int32_t chosen = 0;
     std::uint32_t count = 0;
   };
 
-  /// Some points of one segment, the candidates that may be nearer to some of them, and the distances. One object per
-  /// thread.
+  /// Some points of one segment, the candidates that may be nearer to these points, and the distances between points
+  /// and candidates. One object per thread.
   struct Batch {
     std::size_t count = 0;
     std::int64_t rows[batch_points];
@@ -160,8 +160,8 @@ class Cover final : public Potential<T> {
     std::vector<std::vector<std::uint16_t>> gained;
   };
 
-  /// For each pair of a chosen row and a candidate, stores a squared distance. Points of the chosen row within this
-  /// distance of it cannot be nearer to the candidate.
+  /// For each pair of a chosen row and a candidate, stores a squared distance. Points of the chosen row that are within
+  /// this distance of the chosen row cannot be nearer to the candidate.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)

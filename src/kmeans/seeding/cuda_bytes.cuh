@@ -106,7 +106,7 @@ struct BytePoint {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
   /// Returns an upper bound of the squared distance between the copies. The stored squares are too small by a relative
-  /// 2^-19, and roundings are below 2^-20 of them.
+  /// 2^-19. The roundings are below a relative 2^-20 of these squares.
   __device__ float most(float square_of_candidate, float least) const {
     return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }

@@ -115,7 +115,8 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
 }
 
-/// Computes, for each of `count` candidates, by how much adding it would reduce the total. Launch shape: like add_rows.
+/// Computes, for each of `count` candidates, the amount by which the total would decrease if only this candidate were
+/// added. Launch shape: like add_rows.
 template <class T>
 __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
   const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
@@ -160,8 +161,8 @@ __device__ int passes_at(Word mine, Word& target) {
   return found;
 }
 
-/// Finds, for each target, the row at which the prefix sum of the integers of all rows exceeds it. Launch shape: one
-/// block of block_rows threads per target.
+/// Finds, for each target, the row at which the prefix sum of the integers of all rows exceeds this target. Launch
+/// shape: one block of block_rows threads per target.
 template <class T>
 __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64_t* found) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -494,7 +495,8 @@ void CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
-  // If rows are very long, fewer than most_added of them fit in shared memory. They are then added by several launches.
+  // If rows are very long, fewer than most_added rows fit in shared memory. The rows are then added by several
+  // launches.
   const int at_once =
       std::min(rounds::most_added,
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));

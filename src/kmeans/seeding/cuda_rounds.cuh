@@ -46,8 +46,8 @@ struct RoundJob {
   const std::int64_t* which;  ///< the new rows
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
-  bool by_quads;              ///< points can be read in 16-byte units
-  bool backwards;             ///< processes the last row first, because the rows that were read last are still in cache
+  bool by_quads;              ///< true if points can be read in 16-byte units
+  bool backwards;  ///< true: starts with the last row, because the rows that were read last are still in cache
 };
 
 template <class T>
@@ -127,10 +127,10 @@ class Walker {
     return memory;
   }
 
-  /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger if y is nearer. It
-  /// is compared with s_x^2 q_x.q_x minus the square from which on y is out of reach. Computing the two sides of this
-  /// comparison rounds four times. Each rounding is at most 2^-24 times twice the sum of the squared lengths. In total,
-  /// the roundings are therefore at most 2^-21 times this sum.
+  /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger if y is nearer. The
+  /// nearness is compared with s_x^2 q_x.q_x minus the squared distance from which on y is out of reach. Computing the
+  /// two sides of this comparison rounds four times. Each rounding is at most 2^-24 times twice the sum of the squared
+  /// lengths. In total, the roundings are therefore at most 2^-21 times this sum.
   struct Two {
     float first;
     float second;
@@ -196,7 +196,7 @@ class Walker {
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
       // If the upper bound of the distance to the nearest new row is smaller than the point's reach, reduces the reach
-      // to it.
+      // to this bound.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));

@@ -40,14 +40,14 @@ struct TrialJob {
   int steps;              ///< the largest number of steps
   Word total;             ///< total of w D before the first step
   Word least_total;       ///< if the total falls below this value, the integers must be rescaled
-  bool by_quads;          ///< points can be read in 16-byte units
+  bool by_quads;          ///< true if points can be read in 16-byte units
   int unit_tiles;         ///< number of tiles in a unit; rows are assigned to blocks in whole units: 1 for few points,
                           ///< otherwise the tiles of one sum
   Word* part_sums;        ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
   Word* published_rows;   ///< [trial]; holds most_trials words
   unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the row is nearer to the trial
-                          ///< and the warp could not store the pair
+                          ///< than to its chosen row, and the warp could not store the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
@@ -167,8 +167,8 @@ class Walker {
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
-    // Unused places of the last group of eight are written too, because they are multiplied with the others. Their
-    // results are ignored.
+    // Unused places of the last group of eight are written too, because they are multiplied together with the used
+    // places. The results for unused places are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
@@ -300,7 +300,8 @@ class Walker {
     return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  /// Adds the best trial: lowers the distances of the points that are nearer to it, and updates the sums of all blocks.
+  /// Adds the best trial: lowers the distances of the points that are nearer to this trial, and updates the sums of all
+  /// blocks.
   __device__ void add(int step, int best) {
     // Number of sums per thread in the extreme case that a block is a single warp.
     constexpr int most_parts = (most_blocks + 31) / 32;
@@ -346,7 +347,7 @@ class Walker {
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< per warp: true if it had no room for all pairs with a smaller distance
+    bool overflowed[most_warps];  ///< per warp: true if the warp had no room for all pairs with a smaller distance
   };
   __device__ static Own& own() {
     __shared__ Own memory;

@@ -1,7 +1,7 @@
-// k-means++ for few clusters: computes every distance. With few clusters, a trial is nearer than all chosen rows to
-// half of the points or more. Finding these points would take longer than computing all distances. Points are processed
-// in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains are summed while the
-// block's distances are in cache. Cover and FilteredCover compute the same integers.
+// k-means++ for few clusters: computes every distance. With few clusters, half of the points or more are nearer to a
+// trial than to all chosen rows. Finding these points would take longer than computing all distances. Points are
+// processed in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains are summed
+// while the block's distances are in cache. Cover and FilteredCover compute the same integers.
 //
 // With few columns, distances are not stored. When a trial is chosen, its distances are computed a second time, because
 // reading the points takes less time than writing the distances of all trials. With more columns, the distances of all

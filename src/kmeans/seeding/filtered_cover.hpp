@@ -54,7 +54,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
-  // For very long rows the limit is lower, because packing many such rows would delay the response to a stop request.
+  // For very long rows, the limit is lower, because packing many such rows would delay the response to a stop request.
   static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
   }
@@ -195,9 +195,9 @@ class FilteredCover final : public Potential<T> {
       kept += worker.kept.size();
     }
     const auto chosen = static_cast<std::int32_t>(at - tried_.begin());
-    // One thread stored the distances of a block of the sums, and its cache holds most of the data that is written
-    // here. The same thread writes them, because moving the data to another core would take longer than waking this
-    // thread.
+    // All distances of a block of the sums were stored by one thread. The same thread also processes these distances
+    // here, because its cache holds most of the data that is written. Moving this data to another core would take
+    // longer than waking the thread.
 #pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       for (const SmallerDistance& each : workers_[worker].kept)

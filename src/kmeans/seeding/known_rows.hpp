@@ -78,8 +78,8 @@ class KnownRows {
       if (!rows_.is_own(numbers[index])) keep(numbers[index], rows.row(static_cast<std::int64_t>(index)));
   }
 
-  /// Fetches one row per element of `numbers`. For each element, the rank that has the row passes its number, and all
-  /// other ranks pass -1. Returns the row numbers on all ranks.
+  /// Fetches one row per element of `numbers`. For each element, the rank that has the row passes the row's number, and
+  /// all other ranks pass -1. Returns the row numbers on all ranks.
   std::vector<std::int64_t> bring_own(std::vector<std::int64_t> numbers) {
     ranks().add_up(
         numbers.size(), [] {},

@@ -24,7 +24,7 @@ bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filt
   return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
 }
 
-/// Returns true if k-means++ is faster when it computes all distances than when it avoids some
+/// Returns true if k-means++ is faster when it computes all distances than when it avoids some distances
 /// (docs/decisions/0013-first-centroids.md).
 bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
   if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;

@@ -36,8 +36,8 @@ class SeedingCover {
   /// each call changes the integers from which rows are drawn. Each point joins its nearest chosen row. On ties, it
   /// joins the first.
   virtual void add(std::span<const std::int64_t> rows) = 0;
-  /// Returns, for each chosen row, the sum of its points' weights as an integer. If there are no weights, returns its
-  /// number of points.
+  /// Returns, for each chosen row, the sum of its points' weights as an integer. If there are no weights, this sum is
+  /// the number of these points.
   virtual std::vector<std::uint64_t> weights_of_chosen() const = 0;
 
   /// Fetches the rows that a checkpoint lists as chosen. Afterwards, add() accepts them.

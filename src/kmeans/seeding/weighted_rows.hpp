@@ -32,7 +32,7 @@ class WeightedRows {
 
   /// Returns true if all rows of positive weight have been drawn.
   bool is_exhausted() {
-    if (total() == 0) rescale();  // next to larger weights, weights may have been rounded to zero
+    if (total() == 0) rescale();  // weights far below the largest weight may have been rounded to zero
     return total() == 0;
   }
 

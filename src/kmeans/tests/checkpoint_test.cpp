@@ -406,7 +406,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// When
+// When checkpoints are written
 
 TYPED_TEST(KMeansCheckpoints, are_written_when_they_are_due) {
   using T = TypeParam;

@@ -604,7 +604,7 @@ class Output(Case):
                    ["kmeans", points, "-k", 3, "--init", centroids]]
         for reader in readers:
             self.succeed(*reader)
-        # The folder now has the centroids of another run next to its own summary.
+        # The folder now has its own summary, but the centroids of another run.
         shutil.copy(os.path.join(other, "centroids.npy"), centroids)
         for reader in readers:
             self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
@@ -851,7 +851,7 @@ class Predict(Case):
         self.assertFalse(os.path.exists(out))
 
     def test_ending_of_the_output(self):
-        missing = self.path("missing.npy")  # the ending is refused before any file is read
+        missing = self.path("missing.npy")  # the output's ending is refused before any file is read
         for command in ("predict", "transform"):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 

@@ -60,7 +60,7 @@ void expect_ruled_out_is_farther() {
   for (int trial = 0; trial < 200000; ++trial) {
     const double width = std::ldexp(1.0, -(trial % 24));
     double middle[Columns];
-    double corner[Columns];  // a corner of the box, not rounded to float, as the original points are not rounded
+    double corner[Columns];  // a corner of the box; like the original points, it is not rounded to float
     Box<Columns> box;
     for (int dim = 0; dim < Columns; ++dim) {
       middle[dim] = (1 - width) * uniform();

@@ -32,7 +32,7 @@ std::int64_t between(Random& random, std::int64_t least, std::int64_t most) {
 double normal(Random& random) { return std::normal_distribution<double>()(random); }
 double uniform(Random& random) { return std::uniform_real_distribution<double>(-1, 1)(random); }
 
-/// The largest and the smallest exponent of the values. With the largest, squared distances do not overflow.
+/// The largest and the smallest exponent of the values. With the largest exponent, squared distances do not overflow.
 template <class T>
 constexpr int highest_exponent = sizeof(T) == 4 ? 120 : 490;
 template <class T>

@@ -316,8 +316,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_extremes) {
   check_first_centroids<T>(normal_points<T>(4000, 2), weights, "a heavy point", {1, 20});
 }
 
-// There are enough rows that each block of the grid processes several blocks of rows. Rows with 3 columns fit in one
-// tile, rows with 40 columns need several.
+// The number of rows is large, so each block of the grid processes several blocks of rows. Rows with 3 columns fit in
+// one tile, rows with 40 columns need several.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   using T = TypeParam;
   check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});

@@ -131,8 +131,8 @@ TEST_F(Rounds, more_columns) {
   expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
 }
 
-// The canonical chain decides all points. There are more candidates than fit in the memory for them. Points with 20
-// columns are resident, points with 257 columns are streamed.
+// The canonical chain decides all points. There are more candidates than fit in the memory for candidates. Points with
+// 20 columns are resident, points with 257 columns are streamed.
 TEST_F(Rounds, all_points_are_doubtful) {
   expect_oracle_in_both_types(doubtful(80000, 20, 24));
   expect_oracle_in_both_types(doubtful(80000, 257, 8));

@@ -130,7 +130,7 @@ class Plain {
       }
       choose(drawn);
     }
-    // The weight of a chosen row is the sum of the weights of the points to which it is the nearest chosen row.
+    // The weight of a chosen row is the sum of the weights of all points whose nearest chosen row is this row.
     std::vector<std::uint64_t> weights(chosen_.size());
     const double grid = scale_for(heaviest_);
     for (std::int64_t row = 0; row < rows(); ++row) {

@@ -80,7 +80,7 @@ def main():
                 "-o", out, "--quiet"]
 
     def run(clusters, delay=None):
-        """Runs a job, and kills it after `delay` seconds unless None. Returns True if the kill ended the job, and its seconds."""
+        """Runs a job, and kills it after `delay` seconds if given. Returns True if the kill ended the job, and the running time."""
         start = time.monotonic()
         job = subprocess.Popen(command(clusters), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if delay is not None:

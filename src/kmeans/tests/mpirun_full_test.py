@@ -1,4 +1,4 @@
-"""Tests the combinations of mpirun_test.py, ten times as many of them."""
+"""Runs the combination tests of mpirun_test.py with many more combinations."""
 
 import os
 

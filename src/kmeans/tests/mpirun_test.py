@@ -91,7 +91,7 @@ OPTIONS = (
 
 
 class Enumerated(KMeansCase):
-    """Tests combinations of numbers of ranks, shapes, initialisations and options. Each step changes all four of them."""
+    """Tests combinations of numbers of ranks, shapes, initialisations and options. Each step changes all four."""
 
     STEPS = 16
 

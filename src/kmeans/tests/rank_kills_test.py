@@ -2,7 +2,7 @@
 must resume on another number of ranks and give the bytes of an uninterrupted job.
 
 GRADUS_RANK_KILLS sets the number of kills (4), GRADUS_RANK_KILLS_SEED the seed, GRADUS_RANK_KILLS_BESIDE the number of
-concurrent jobs (2). ./dev test --full runs 300.
+concurrent jobs (2). `./dev test --full` makes 300 kills.
 """
 
 import collections
@@ -49,7 +49,7 @@ class RankKillCase(_ranks.KMeansCase):
         for work in WORKS:
             points = self.path(work + ".npy")
             if work == "read":
-                points = self.path(work + ".csv")  # rank 0 reads it and sends the other ranks their rows
+                points = self.path(work + ".csv")  # rank 0 reads this file and sends the other ranks their rows
                 self.succeed("generate", "uniform", "-n", 120000, "-d", 6, "-o", points)
                 fit = [points, "-k", 20, "--max-iterations", 8, "--init", "first"]
             elif work == "seed":
@@ -76,7 +76,7 @@ class RankKillCase(_ranks.KMeansCase):
             self.works[work] = fit, expected, begun - started, time.monotonic() - begun
 
     def left_of(self, out, limit, but=()):
-        """Waits up to `limit` seconds until the job has no ranks left, except the processes `but`. Returns the remaining ranks and their states."""
+        """Waits up to `limit` seconds until the job has no ranks left, except the processes in `but`. Returns the remaining ranks and their states."""
         deadline = time.monotonic() + limit
         while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
             if time.monotonic() > deadline:

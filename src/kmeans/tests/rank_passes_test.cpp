@@ -92,8 +92,8 @@ class PlainPasses final : public RankPasses<T> {
   Matrix<T> centroids_;
 };
 
-/// Runs one rank's part of a fit. `calls`: the record of an engine that makes passes. If it is null, an ordinary engine
-/// runs.
+/// Runs one rank's part of a fit. `calls`: the record of an engine that makes passes. If `calls` is null, an ordinary
+/// engine runs.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
                             EngineCalls* calls) {

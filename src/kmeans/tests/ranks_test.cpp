@@ -68,7 +68,7 @@ class Faulty final : public Communicator {
         std::memcpy(&rows, said, sizeof rows);
         std::memcpy(said, &none, sizeof none);
         if (fault_ == Fault::own_rows_alone) continue;
-        // Adds these rows to the number of the last rank. On the last rank itself, the rows are lost.
+        // Adds these rows to the last rank's number of rows. On the last rank itself, the rows are lost.
         std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
         std::int64_t behind = 0;
         std::memcpy(&behind, last, sizeof behind);
