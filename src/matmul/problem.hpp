@@ -71,9 +71,9 @@ struct Problem {
   Operand<T> c;        ///< m x n
   T alpha = 1;
   T beta = 0;
-  /// The job on whose GPU all three matrices reside, or null if they are in host memory. A variant accepts such
-  /// matrices if it has Variant::device_input. Their rows are contiguous (column_stride 1) and do not overlap
-  /// (row_stride >= row length).
+  /// The job on whose GPU all three matrices reside, or null if they are in host memory. Variants with
+  /// Variant::device_input accept matrices on a GPU. The rows of these matrices are contiguous (column_stride 1) and do
+  /// not overlap (row_stride >= row length).
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 

@@ -24,8 +24,8 @@ class Bins {
   /// Leaves out bins that begin at or past the cutoff. Throws UsageError for invalid bins and InterruptedError after a
   /// stop request.
   explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
-  /// Returns an upper limit of the bytes that such bins occupy. Throws UsageError if there are more than bin_limit
-  /// bins.
+  /// Returns an upper limit of the bytes that a Bins object for these bins occupies. Throws UsageError if there are
+  /// more than bin_limit bins.
   static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }

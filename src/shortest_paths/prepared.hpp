@@ -11,7 +11,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns true if the job runs on a GPU for all values of its edges. The GPU can then also examine the edges.
+/// Returns true if the job runs on a GPU, whatever the values of its edges are. The GPU can then also examine the
+/// edges.
 template <class T>
 bool is_bound_for_gpu(const Request<T>& request) {
   // Below this number of vertices, the CPU examines a graph in less time than a GPU takes to respond.

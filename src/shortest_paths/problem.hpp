@@ -57,9 +57,9 @@ struct Shape {
   std::int64_t edges = 0;     ///< number of edges between different vertices
   std::int64_t sources = -1;  ///< number of source vertices, or -1 for all
   int element_bytes = 4;      ///< bytes of the type in which the variant computes
-  bool floating = false;      ///< float or double, otherwise integers
-  bool negative = false;      ///< some edge is negative
-  bool wide = false;          ///< sums do not fit the element type; see Problem::wide
+  bool floating = false;      ///< true for float and double, false for integers
+  bool negative = false;      ///< true if some edge is negative
+  bool wide = false;          ///< true if sums do not fit the element type; see Problem::wide
   bool predecessors = false;  ///< true if predecessors are requested
 
   std::int64_t rows() const { return sources < 0 ? vertices : sources; }  ///< rows of the results
@@ -83,8 +83,8 @@ struct SparseProblem {
   std::int64_t target = -1;               ///< the only vertex whose distance is needed, or -1 for all
   /// If an edge is negative: for each vertex, the length of the shortest route that ends there.
   std::span<const Wider<T>> least_lengths;
-  bool positive = true;    ///< all edges are positive
-  bool wide_sums = false;  ///< floating-point: true if sums might overflow in T
+  bool positive = true;    ///< true if all edges are positive
+  bool wide_sums = false;  ///< for floating-point: true if sums might overflow in T
   MatrixView<T> distances;
   MatrixView<std::int32_t> predecessors;  ///< empty if not requested
 };
@@ -119,7 +119,7 @@ struct Problem {
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
-  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // of the matrix
+  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // side of the matrix
   bool is_wide() const { return wide.data() != nullptr; }
   Shape shape() const {
     return {.vertices = n(),

@@ -20,8 +20,8 @@ struct Arc {
 template <class T>
 struct EdgeRules {
   T no_edge = no_route<T>();  ///< weight that means "no edge", in addition to no_route()
-  bool undirected = false;    ///< each edge is also used in the opposite direction
-  bool unweighted = false;    ///< each edge has length 1, whatever its weight
+  bool undirected = false;    ///< true if each edge is also used in the opposite direction
+  bool unweighted = false;    ///< true if each edge has length 1, whatever its weight is
 
   bool unchanged() const { return !undirected && !unweighted; }
 };

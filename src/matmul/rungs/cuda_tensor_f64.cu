@@ -10,7 +10,7 @@
 //   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
 //   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-//   first operands of the next tile between the last products of the current tile. It tests a whole step earlier
+//   first operands of the next tile between the last products of the current tile. The warp tests a whole step earlier
 //   whether the next tile has arrived.
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
@@ -34,8 +34,8 @@ constexpr int row_bytes = 128;  ///< bytes of a row in shared memory: eight unit
 constexpr int group = 16;       ///< number of columns of B in a row: 16 neighbours, for one k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
-/// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, it
-/// holds 16 columns of B for one k.
+/// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, a row
+/// of the tile holds 16 columns of B for one k.
 struct RowsOfA {
   static constexpr int depth = matmul_detail::depth;
   __device__ static int line(int place) { return place / 16; }

@@ -74,7 +74,7 @@ class TrajectoryReader {
 /// unsupported trajectories.
 class FrameReader {
  public:
-  /// If `labels`, the frames' labels are read too.
+  /// If `labels` is true, the labels of the frames are read, too.
   explicit FrameReader(std::string path, ReadOptions options = {}, bool labels = false);
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;

@@ -79,14 +79,15 @@ class FrameParser {
   virtual bool is_last_line_open() const { return false; }
 };
 
-/// A trajectory format. Each reader's file ends with its row, and trajectory.cpp lists the rows.
+/// A trajectory format. The source file of each reader ends with the TrajectoryFormat object of its format;
+/// trajectory.cpp lists these objects.
 struct TrajectoryFormat {
   Format file;
   LengthUnit unit = LengthUnit::unknown;
   /// Returns true if the first lines have this format and cannot be a table of numbers.
   bool (*recognises)(std::string_view beginning);
   /// Functions that make a reader: of_text() for text that may be compressed, of_bytes() for bytes that the caller
-  /// keeps alive. Only one of them is set.
+  /// keeps alive. Only one of the two is set.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

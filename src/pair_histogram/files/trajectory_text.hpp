@@ -25,7 +25,7 @@ std::vector<std::string_view> words_of(std::string_view line);
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
-  /// Puts the atom from place order[i] at place i.
+  /// Moves the atom at place order[i] to place i, for each i.
   void reorder(const std::vector<std::size_t>& order);
   std::shared_ptr<const AtomWords> finish() { return std::make_shared<const AtomWords>(std::move(words_)); }
 

@@ -91,7 +91,7 @@ struct DeviceHistogram {
 template <class T>
 struct PairJob {
   DevicePoints<T> first;
-  DevicePoints<T> second;  ///< the same as `first` unless `cross`
+  DevicePoints<T> second;  ///< the same as `first` unless `cross` is true
   bool cross = false;      ///< if false, each point is paired with later points only
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -162,7 +162,7 @@ struct FilterJob {
   FloatBrick brick;
   float magic = 0;
   float greatest_square = 0;
-  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this
+  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this number
   int fraction_bits = fraction_bits_joint;
   unsigned int ahead = 0;  ///< number to subtract from the bits above the fraction to get the cell
   int cells = 0;           ///< number of cells; the last one is beyond all bins

@@ -34,10 +34,10 @@
 // Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
 // group. Each pair is visited from only one of its two points. Sorting takes three passes over the points.
 // Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
-// Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
-// simd_filter takes over if the bins end at, or too close to, half of the least height.
-// Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
-// interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
+// Limits: if most points crowd into a few cells, the rung degrades to brute force with overhead. In a triclinic cell,
+// simd_filter takes over if the bins end at, or too close to, half of the least height. Source: B. Quentrec, C. Brot
+// (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair interactions on SIMD architectures"
+// (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -71,7 +71,8 @@ struct CellList {
   alignas(64) std::int64_t weights[list_room];
 };
 
-// A group of points and the runs of points that may be near it. If `own`, the first run begins with the group itself.
+// A group of points and the runs of points that may be near it. If `own` is true, the first run begins with the group
+// itself.
 struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
@@ -598,7 +599,8 @@ class CellCounter {
       image_.end = second_.start(column * axis.cells + near.part[part].end);
       if (image_.begin < image_.end) runs_.push_back(image_);
     }
-    // The group's own run must be the first, even if the range of cells wraps and the group is in its second part.
+    // The run that begins with the group must be the first, even if the range of cells wraps and the group is in the
+    // second part of the range.
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 

@@ -121,7 +121,7 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Moves the lanes from `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
+// The lanes from number `keep` on hold no pair. Moves them to a distance that is certainly beyond the bins.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));

@@ -174,7 +174,7 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
 
 // Returns true if at most one image of each pair can be in the bins. In a brick, the distances of two images of a pair
 // add up to at least the least height. So if one image may be in the bins, all other images must be certainly beyond
-// them. With `integers` the kernels ensure this.
+// them. For the coordinates `integers`, the kernels ensure this.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
   const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||

@@ -109,7 +109,8 @@ struct FilterPlan {
   double error_at(double cells_per_length, double cells) const;
   bool use_bins_as_cells(const Bins& bins);
   bool use_fine_cells(const Bins& bins);
-  /// The greatest distance of a coordinate from the origin. If `wrapped` in a box, also the greatest separation.
+  /// The greatest distance of a coordinate from the origin. For `wrapped` coordinates in a box, also the greatest
+  /// separation.
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
@@ -248,7 +249,7 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
 /// Returns the memory of a filtering variant that needs `more` bytes. If the fallback count_in_double() needs more
-/// memory, returns that.
+/// memory, returns the memory of the fallback.
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

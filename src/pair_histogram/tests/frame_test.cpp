@@ -660,7 +660,8 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   EXPECT_EQ(sums_of({0x1p500, -0x1p500, 0x1p-1074, 0x1p500}), (std::vector<double>{0, -0x1p1000, -0x1p1000, 0x1p1000}));
   // After cancellation, a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
-  // Below the smallest double, a half rounds to even, and slightly more than a half rounds up.
+  // Sums are rounded to multiples of the smallest double, 2^-1074. Half of this double (2^-1075) and three halves are
+  // ties, which round to even. Slightly more than half rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));

@@ -144,7 +144,8 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
-/// Returns the execution of a rank. One of three ranks has another number of threads, which must not affect the result.
+/// Returns the execution of a rank. If there are three ranks, one of them has a different number of threads, which must
+/// not affect the result.
 Execution on_rank(Communicator& communicator, std::string_view variant) {
   Execution execution;
   execution.device = Device::cpu;

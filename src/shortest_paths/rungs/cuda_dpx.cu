@@ -2,9 +2,9 @@
 // consecutive rounds.
 //
 // What changes from `cuda_register_tiled`:
-// * An addition and a minimum are one instruction (DPX, Hopper). If distances fit 16 bits, it processes two distances
-//   at once. For some of the elements, the multiplication unit performs the additions, because it would otherwise be
-//   idle (gpu/carriers.cuh).
+// * An addition and a minimum are one instruction (DPX, Hopper). If distances fit 16 bits, one instruction processes
+//   two distances. For some of the elements, the multiplication unit performs the additions, because it would otherwise
+//   be idle (gpu/carriers.cuh).
 // * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors. A relaxation takes an eighth to a tenth
 //   of a load. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
 // * A round has 128 intermediate vertices (64 for 64-bit elements), which halves the passes over the matrix. Once the

@@ -81,7 +81,7 @@ struct Network {
   const std::int64_t* starts = nullptr;
   const Arc<W>* arcs = nullptr;
   Key heaviest = 0;
-  bool equal = false;  ///< all edges have the same positive weight
+  bool equal = false;  ///< true if all edges have the same positive weight
 
   explicit Network(const SparseGraph<W>& graph)
       : Network(graph.n(), graph.starts.data(), graph.arcs.data(), graph.lightest, graph.heaviest) {}
