@@ -1,7 +1,7 @@
 // A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's GPU memory. Copies
 // the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
-// Every build includes this header and the headers of GPU code, because host code includes them. In a build without
+// Host code includes this header and the other headers of GPU code, so every build contains them. In a build without
 // CUDA, these headers only declare the classes, and the functions in each room's gpu/not_compiled.cpp throw
 // core::not_compiled().
 #pragma once

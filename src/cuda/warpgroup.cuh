@@ -131,7 +131,7 @@ class Barrier {
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
-  /// Announces how many bytes will be copied, and arrives.
+  /// Announces how many bytes will be copied, and arrives at the barrier.
   __device__ void arrive_for(unsigned int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes)
                  : "memory");

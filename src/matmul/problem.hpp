@@ -173,14 +173,14 @@ struct Room {
   using Problem = matmul_detail::Problem<T>;
   template <class>
   using Result = Done;
-  /// The facts of this problem that a row states in addition to the common ones.
+  /// The facts that a row of the variant table states for this problem, in addition to the common ones.
   struct RowFacts {
     MatmulAccuracy accuracy = MatmulAccuracy::strict;
   };
 };
 using Variant = core::Variant<Room>;
 
-/// The contract of rows (variants) that add the products in the order of k and round every product and every sum.
+/// The contract of variants that add the products in the order of k and round every product and every sum.
 inline constexpr core::Contract textbook{
     .kind = core::Contract::within, .bound = rounded_unit<float>, .of = "k |A| |B|"};
 

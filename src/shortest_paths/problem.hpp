@@ -73,9 +73,8 @@ struct Shape {
 template <class T>
 struct SparseGraph;
 
-/// The same job for variants that work on edge lists (takes_edge_lists()). The results have the caller's form: "no
-/// route" is the greatest integer. If a distance exceeds T, the variant throws InputError for the first row with such a
-/// distance.
+/// A job for variants that work on edge lists (takes_edge_lists()). The results have the caller's form: "no route" is
+/// the greatest integer. If a distance exceeds T, the variant throws InputError for the first row with such a distance.
 template <class T>
 struct SparseProblem {
   const SparseGraph<T>* graph = nullptr;
@@ -146,7 +145,7 @@ struct Room {
   using Problem = shortest_paths_detail::Problem<T>;
   template <class T>
   using Result = Solved;
-  /// Facts that a row states in addition to the common ones.
+  /// The facts that a row of the variant table states for this problem, in addition to the common ones.
   struct RowFacts {
     bool edge_lists = false;  ///< true if the variant works on edge lists (Problem::sparse) instead of a matrix
   };
@@ -164,7 +163,7 @@ inline core::Support in_own_type(const Shape& shape, const execution::Machine&) 
 
 core::Rows<Variant> variants();
 inline bool takes_edge_lists(const Variant& variant) { return variant.facts.edge_lists; }
-/// The same table for code that is independent of the problem.
+/// The variant table, for code that is independent of the problem.
 extern const core::Ladder ladder;
 
 /// Returns the variant to run if `Execution::variant` is empty: a pure function of the shape, the machine and the

@@ -71,7 +71,7 @@ constexpr std::size_t packed_shared_bytes =
 //
 // A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`. Consumer::Job is PackedProduct or a
 // class derived from PackedProduct with another Source. The constructor of a Consumer takes the job and the consumer's
-// part of shared memory. It has the functions
+// part of shared memory. A Consumer has the functions
 //   multiply(stage, number)   multiplies the tiles that Source::order() has brought
 //   add(number, is_last)      processes the sums after the stage is released
 //   finish(place)             stores the tile of C

@@ -339,7 +339,7 @@ class WarpPairs {
     for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
-  /// Counts the pairs with a group of second points. If `masked`, some of these pairs are not to be counted.
+  /// Counts the pairs with a group of second points. If `masked` is true, some of these pairs are not to be counted.
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
@@ -496,7 +496,7 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
 }
 
 // Returns the number of a group with which `group` is paired. `column` counts these groups around the ring, starting at
-// `group` itself, or from group 0 if `cross`.
+// `group` itself or, if `cross` is true, at group 0.
 template <class T>
 __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   if (job.pairs.cross) return column;
@@ -740,7 +740,8 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // at least this many per warp, so that all warps finish together
+    constexpr std::int64_t items_of_a_warp =
+        128;  // at least this many items per warp, so that all warps finish together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
     const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.columns_of_an_item =

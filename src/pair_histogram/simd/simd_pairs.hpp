@@ -94,7 +94,7 @@ struct FilterPlan {
   double error = 0;                                        ///< upper limit of the error of a distance, in cells
   std::int64_t cells = 1;              ///< number of cells; the last one holds all pairs beyond the bins
   bool joint = false;                  ///< true if the cells are the bins
-  std::vector<std::uint16_t> by_cell;  ///< empty if `joint`
+  std::vector<std::uint16_t> by_cell;  ///< empty if `joint` is true
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;

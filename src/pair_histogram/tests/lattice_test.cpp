@@ -147,7 +147,7 @@ std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach)
 }
 
 /// Returns points at corners, faces and quarters of the cell. Further points are in the box around the cell or, if
-/// `unfolded`, far outside.
+/// `unfolded` is true, far outside.
 std::vector<Integers> make_points(const Vectors& v, std::int64_t count, bool unfolded, Random& random) {
   std::vector<Integers> points;
   for (std::int64_t row = 0; row < count; ++row) {

@@ -13,8 +13,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-// Shapes of the rest. Their names contain the rows and columns of words per thread. All were chosen by measurement on
-// an H200.
+// Shapes of the kernel for the rest of a round. Their names contain the rows and columns of words per thread. All were
+// chosen by measurement on an H200.
 template <class Word>
 using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
