@@ -168,13 +168,13 @@ void add_bins(const Add& add) {
   });
   add("cutoff_off_the_grid", [](auto seed) { return cut(plain(uniform(500, 3, seed), 0.3, 40), 2.5); });
   add("cutoff_on_the_grid", [](auto) { return cut(plain(lattice(8, 3), 1, 40), 3); });
-  add("cutoff_a_rounding_past_a_bin",
-      [](auto) {  // 0.009 / 0.001 rounds to 9, but 9 * 0.001 rounds to 0.009000000000000001
-        CaseData data = cut(plain(scaled(lattice(20, 1), 0.001), 0.001, 20), 9 * 0.001);
-        data.points(3, 0) = 0.009;
-        data.points(4, 0) = 0;
-        return data;
-      });
+  add("cutoff_a_rounding_past_a_bin", [](auto) {
+    // 0.009 / 0.001 rounds to 9, but 9 * 0.001 rounds to 0.009000000000000001.
+    CaseData data = cut(plain(scaled(lattice(20, 1), 0.001), 0.001, 20), 9 * 0.001);
+    data.points(3, 0) = 0.009;
+    data.points(4, 0) = 0;
+    return data;
+  });
   add("cutoff_past_the_bins", [](auto seed) { return cut(plain(uniform(300, 2, seed), 0.3, 7), 50); });
   add("cutoff_in_the_first_bin", [](auto seed) { return cut(plain(uniform(500, 3, seed), 3, 4), 0.7); });
   add("cutoff_between_edges", [](auto seed) { return cut(between(uniform(300, 3, seed), {0.5, 2, 4, 8}), 3); });

@@ -108,9 +108,8 @@ class WeightSums {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      if (value == 0)
-        return false;  // the word stays as it is: part + carry is 0 or, as all ones plus a carry, wraps to 0 and the
-                       // carry continues
+      // Either there is nothing to add, or a carry and a part of all ones wrap to 0, and the carry remains.
+      if (value == 0) return false;
       carry = add(word, value) + value < value;
       return true;
     };

@@ -121,8 +121,8 @@ void multiply(const Problem<T>& problem, Math math, const Execution& execution, 
   const Handle handle = library().handle(problem.gpu->gpu(), math);
   library().set_stream(handle, stream);
   const core::PhaseTimer timer(phases, "multiply");
-  const bool one =
-      problem.batches == 1;  // if true, a portion is a range of rows of C, otherwise a range of products of the batch
+  // If there is one product, a portion is a range of rows of C, otherwise a range of products of the batch.
+  const bool one = problem.batches == 1;
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));

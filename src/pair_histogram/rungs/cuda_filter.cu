@@ -740,8 +740,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp =
-        128;  // at least this many items per warp, so that all warps finish together
+    constexpr std::int64_t items_of_a_warp = 128;  // minimum per warp, so that all warps finish together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
     const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.columns_of_an_item =

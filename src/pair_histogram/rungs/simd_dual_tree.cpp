@@ -101,16 +101,16 @@ struct TreeView {
   const std::uint16_t* high_slots;  // slot at the upper end of each cell
   std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
   std::uint32_t unsettled;          // stand-in slot number for a pair of boxes that is not settled
-  std::uint64_t*
-      counts[3];  // by slot: number of settled pairs, in tests of two nodes, of two leaves, and of a point and a leaf
+  // By slot: the number of pairs settled by tests of two nodes, of two leaves, and of a point and a leaf.
+  std::uint64_t* counts[3];
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
   std::uint32_t copy[filter_block];
-  const float* below_edge;    // by slot: a squared distance below this is certainly before the slot
-  const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
-  std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
-  std::uint32_t* after_edge;  // by slot and lane: number of point pairs, in the leaf pairs of `at_edge`, that are not
-                              // before the edge
-  std::int32_t* nodes;        // the nodes that the test against the current node did not settle
+  const float* below_edge;  // by slot: a squared distance below this is certainly before the slot
+  const float* past_edge;   // by slot: a squared distance of at least this is certainly not before the slot
+  std::uint64_t* at_edge;   // by slot: number of leaf pairs that are divided only by the slot's lower edge
+  // By slot and lane: the number of point pairs, in the leaf pairs of `at_edge`, that are not before the edge.
+  std::uint32_t* after_edge;
+  std::int32_t* nodes;  // the nodes that the test against the current node did not settle
   std::int64_t node_count;
   PackedLeaves* packed;
 };
