@@ -184,7 +184,7 @@ class WeightSums {
   /// range.
   struct Scale {
     double half_way = 1;  ///< weight * half_way * rest is an integer
-    double rest = 1;      ///< differs from half_way only if the exponent is odd
+    double rest = 1;      ///< equal to half_way unless the exponent is odd
   };
   static Scale scale_of(const WeightSpan& span);
 

@@ -52,8 +52,8 @@ struct EdgesTo {
   }
 };
 
-/// Finds rows [first, last) from the edge lists. Processes several sources at once, whose lengths to a vertex are
-/// contiguous, so that each edge is read once for all of them.
+/// Finds rows [first, last) from the edge lists. Processes several sources at once. Their lengths to a vertex are
+/// contiguous, and each edge is read once for all these sources.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {

@@ -1,5 +1,5 @@
 // Describes where the caller's matrices are and how they are brought to the GPU. Variants expect rows of contiguous
-// elements there. Plain C++, so that builds without CUDA can estimate memory.
+// elements on the GPU. Plain C++, so that builds without CUDA can estimate memory.
 #pragma once
 
 #include <cstdint>

@@ -371,7 +371,7 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Computes `units` chains of each of up to `side_by_side` lines at once. If there are fewer lines, the first line
+/// Computes `units` chains at once for each of up to `side_by_side` lines. If there are fewer lines, the first line
 /// takes the places of the missing lines. If there are fewer chains, the first chain takes the places of the missing
 /// chains.
 template <int few_count, int units, class T>

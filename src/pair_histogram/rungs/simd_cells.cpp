@@ -279,7 +279,7 @@ struct CellRanges {
 struct Grid {
   Axis axis[dimension_limit];  // [0] and [1] are across the columns, [2] is along them
   double length_per_step[dimension_limit] = {};
-  // In a brick, shift[i][j] is how many steps along axis j one turn around axis i moves a point.
+  // In a brick, one turn around axis i moves a point by shift[i][j] steps along axis j.
   double shift[dimension_limit][dimension_limit] = {};
 
   std::int64_t columns() const { return axis[0].cells * axis[1].cells; }

@@ -453,7 +453,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
       close_diagonal<Carrier, depth>(work, next, true, shared);
       __syncthreads();  // the shared memory is free
     }
-    // The blocks other than block 0 share the rest. If there is only one block, it does everything.
+    // The blocks other than block 0 share the rest. If there is only one block, this block does all the work.
     const int helpers = blocks > 1 ? blocks - 1 : 1;
     const int helper = blocks > 1 ? block - 1 : 0;
     for (int number = helper; helper >= 0 && number < (tiles - 1) * (tiles - 1); number += helpers) {

@@ -1,10 +1,11 @@
 // openmp_dijkstra: Dijkstra's algorithm from one source after another, with the sources shared among threads.
 //
-// What changes from `openmp_tiled`: instead of all pairs at once through more and more vertices, this rung finds all
-// routes from one vertex along the existing edges. A row of the result is one search, independent of the other rows.
-// Threads take the next remaining source without a barrier, and the cost is proportional to the number of sources. The
-// state of a search (a length per vertex and the queue of vertices) is private to a thread, is reused, and stays in its
-// caches. The edges are shared. Vertices wait in buckets (bucket_heap.hpp).
+// What changes from `openmp_tiled`: that rung relaxes all pairs of vertices through one set of intermediate vertices
+// after another. This rung finds all routes from one vertex, along the existing edges. A row of the result is one
+// search, independent of the other rows. Threads take the next remaining source without a barrier, and the cost is
+// proportional to the number of sources. The state of a search (a length per vertex and the queue of vertices) is
+// private to a thread, is reused, and stays in its caches. The edges are shared. Vertices wait in buckets
+// (bucket_heap.hpp).
 // * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
 //   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
 //   (Johnson). In floating-point the differences would be rounded, and sums along a route would violate the header's
