@@ -127,7 +127,8 @@ Problem<T> problem_of(MatmulView<const T> a, MatmulView<const T> b, MatmulView<T
 /// The empty result of a run: variants write into Problem::c.
 struct Done {};
 
-/// Returns the final element of C. `total` is the sum of its products, and `before` is its old value.
+/// Returns the final element of C. `total` is the sum of the element's products, and `before` is the element's old
+/// value.
 template <class T>
 GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   const T product = alpha * total;

@@ -33,7 +33,8 @@ class Bins {
   /// Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i times the
   /// width up to rounding.
   std::span<const double> edges() const { return edges_; }
-  /// Returns the edges for display: rounded multiples of the width for uniform bins, and the cutoff as given.
+  /// Returns the edges for display. Edges of uniform bins are rounded multiples of the width. A cutoff is as the caller
+  /// gave it.
   std::vector<double> nominal_edges() const;
   /// Returns count() + 1 thresholds. A threshold is the smallest squared distance at or past its edge, or 0 if no pair
   /// can be below the edge.

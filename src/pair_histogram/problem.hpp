@@ -57,7 +57,7 @@ struct Shape {
   }
 };
 
-/// All views are in host memory. For a variant that runs on a GPU, all views are in that GPU's memory instead.
+/// For a variant that runs on a GPU, all views are in the memory of that GPU, otherwise in host memory.
 template <class T>
 struct Problem {
   MatrixView<const T> points;         ///< n x d, finite, inside the box

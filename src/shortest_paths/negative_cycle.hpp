@@ -20,7 +20,7 @@ template <class AnyGraph>
 std::vector<Wider<typename AnyGraph::Weight>> refuse_negative_cycles(const AnyGraph& graph,
                                                                      const std::stop_token& stop);
 
-/// Throws VertexError if the cycle is negative. In floating-point, its exact sum decides.
+/// Throws VertexError if the cycle is negative. In floating-point, the exact sum of the cycle's weights decides.
 template <class AnyGraph>
 void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cycle);
 

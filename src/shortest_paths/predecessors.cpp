@@ -125,7 +125,7 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       for (std::int64_t row = first; row < last; row += marked_rows) {
         const C* to_via[marked_rows];
         for (std::int64_t line = 0; line < marked_rows; ++line) {
-          // If there are too few rows, repeats the last one.
+          // If there are too few rows, repeats the last row.
           const std::int64_t source = std::min(row + line, last - 1);
           to_via[line] = distances.row(source) + first_via;
           std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);
@@ -144,8 +144,9 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       if (row == column || distances(row, column) > greatest) predecessors(row, column) = -1;
 }
 
-/// Finds the predecessors by breadth-first search along edges of shortest routes. The first vertex from which a vertex
-/// is reached is its predecessor: it is on a route with the fewest edges and is the lowest of its level.
+/// Finds the predecessors by breadth-first search along edges of shortest routes. The predecessor of a vertex is the
+/// first vertex from which the search reaches it. This predecessor is on a route with the fewest edges and is the
+/// lowest vertex of its level.
 template <class T, class C>
 void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64_t source, std::int32_t* predecessors) {
   const std::int64_t n = graph.n();

@@ -37,7 +37,7 @@ template <class T>
 struct Prepared {
   Graph<T> graph;         ///< the matrix, if has_matrix is true: in host memory, or the caller's matrix on a GPU
   SparseGraph<T> sparse;  ///< the edge lists, if has_lists is true
-  Matrix<T> weights;      ///< memory of the matrix, if the caller has no suitable one
+  Matrix<T> weights;      ///< memory of the matrix, if the caller has no suitable matrix
   GraphFacts<T> facts;
   bool has_matrix = false;
   bool has_lists = false;

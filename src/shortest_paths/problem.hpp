@@ -78,7 +78,7 @@ struct SparseGraph;
 template <class T>
 struct SparseProblem {
   const SparseGraph<T>* graph = nullptr;
-  std::span<const std::int64_t> sources;  ///< the result has one row per source; empty: all vertices
+  std::span<const std::int64_t> sources;  ///< one source per row of the result; empty for all vertices
   std::int64_t target = -1;               ///< the only vertex whose distance is needed, or -1 for all
   /// If an edge is negative: for each vertex, the length of the shortest route that ends there.
   std::span<const Wider<T>> least_lengths;
@@ -106,8 +106,8 @@ struct Problem {
   /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
   Wider<T> greatest = 0;
   /// N x N elements if requested, otherwise empty. In a graph without cycles of length 0, an integer variant may write
-  /// them (Solved), by the canonical rule. The driver writes all predecessors that the variant has not written, and the
-  /// predecessors of graphs with cycles of length 0.
+  /// the predecessors (see Solved), by the canonical rule. The driver writes all predecessors that the variant has not
+  /// written, and the predecessors of graphs with cycles of length 0.
   MatrixView<std::int32_t> predecessors;
   std::int64_t tile = 0;  ///< side of the tiles; 0: the variant's default
   std::int64_t edges = 0;
@@ -152,7 +152,8 @@ struct Room {
 };
 using Variant = core::Variant<Room>;
 
-/// The bits of floating-point results depend on the variant. Trial::contract_in() supplies their error bound.
+/// The bits of floating-point results depend on the variant. Trial::contract_in() supplies the error bound of these
+/// results.
 inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "integers"};
 
 inline core::Support in_own_type(const Shape& shape, const execution::Machine&) {

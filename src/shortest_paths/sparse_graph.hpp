@@ -27,7 +27,7 @@ struct EdgeRules {
 };
 
 /// A graph as edge lists. Parallel edges are adjacent, and users of the lists ignore the heavier ones. Edges from a
-/// vertex to itself are omitted, but `loop` describes the first negative one. -0 is stored as 0.
+/// vertex to itself are omitted, but `loop` describes the first of these edges that is negative. -0 is stored as 0.
 template <class T>
 struct SparseGraph {
   using Weight = T;

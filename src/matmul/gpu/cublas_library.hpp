@@ -33,8 +33,8 @@ enum class Math : int {
   fixed_point = 8  ///< emulates double by several tensor-core passes over integers
 };
 
-/// A product function of the library. The library is column-major, so the call computes C' = B' A'. Its first operand
-/// is our B.
+/// A product function of the library. The library is column-major, so the call computes C' = B' A'. The first operand
+/// of the call is our B.
 template <class T>
 using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
                          long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,

@@ -63,7 +63,7 @@ struct PanelBytes {
   }
 };
 
-/// Returns the plan, completed by the given numbers of panels on the GPU and by the memory that it then needs.
+/// Returns the plan, completed by the given numbers of panels on the GPU and by the memory that the plan then needs.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);

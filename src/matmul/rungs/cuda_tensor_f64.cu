@@ -91,7 +91,7 @@ cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int6
 }
 
 /// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows and one column, all
-/// at k = lane % 4. It holds the sums of its two rows for two columns.
+/// at k = lane % 4. The lane holds the sums of its two rows for two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])

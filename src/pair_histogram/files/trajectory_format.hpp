@@ -39,7 +39,7 @@ struct AtomLabels {
 };
 
 struct Frame {
-  Points points;      ///< n x 3 in f64 if from a trajectory
+  Points points;      ///< n x 3 doubles if read from a trajectory
   AtomLabels labels;  ///< set only if requested; ids of LAMMPS and XYZ files are always set
   /// Size of the box: one length per column, or the nine numbers of its three vectors if the box is not along x, y and
   /// z. Empty without a box.

@@ -57,7 +57,7 @@ class TextFrames : public FrameParser {
   std::string place() const;
 
   /// Returns the next line without its line end. The line is valid until the next call. If there is no line, throws an
-  /// error that `what` is missing.
+  /// error, which says that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
   /// Skips blank lines and returns true if nothing else is left.

@@ -62,8 +62,8 @@ constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
 static_assert(group_points == filter_group_points);
-constexpr int stage_points = 64;       // second points of a warp that are in shared memory; divides group_points
-constexpr int points_of_a_packet = 8;  // second points whose pairs are rechecked together
+constexpr int stage_points = 64;       // number of second points per warp in shared memory; a divisor of group_points
+constexpr int points_of_a_packet = 8;  // number of second points whose pairs are rechecked together
 constexpr int most_threads = 1024;
 constexpr int queue_room = 64;  // packets per warp
 constexpr int queue_full = 32;
@@ -367,7 +367,7 @@ class WarpPairs {
   // doubtful.
   template <bool masked>
   __device__ __forceinline__ bool count_packet(const float4* points, int second) {
-    unsigned int nearest = all_lanes;  // the low half is the lowest fraction
+    unsigned int nearest = all_lanes;  // the low half holds the lowest fraction
     bool doubtful = false;
 #pragma unroll masked ? 1 : points_of_a_packet / 2
     for (int place = 0; place < points_of_a_packet; place += 2) {
@@ -421,8 +421,9 @@ class WarpPairs {
 // Adds a block's joint counters to the result. A joint counter belongs to two bins and is added to both.
 template <class T>
 __device__ void flush_joint(const FilterJob<T>& job) {
-  constexpr int parts = table_stride / 2 / warp_lanes;  // warp-wide parts of half a row; the other half is not in use
-  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
+  // The number of warp-wide parts in the used half of a row of the table.
+  constexpr int parts = table_stride / 2 / warp_lanes;
+  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 counts the pairs below the first edge
   Word of_column[parts] = {};
   for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
     Word of_row = 0;

@@ -544,8 +544,8 @@ class CellCounter {
     }
   }
 
-  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which they do
-  // not wrap.
+  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which the
+  // coordinates do not wrap.
   void place_image(int across, std::int64_t cell, std::int64_t shift) {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;

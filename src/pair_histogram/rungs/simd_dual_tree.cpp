@@ -105,8 +105,8 @@ struct TreeView {
   std::uint64_t* counts[3];
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
   std::uint32_t copy[filter_block];
-  const float* below_edge;  // by slot: a squared distance below this is certainly before the slot
-  const float* past_edge;   // by slot: a squared distance of at least this is certainly not before the slot
+  const float* below_edge;  // by slot: a squared distance below this value is certainly before the slot
+  const float* past_edge;   // by slot: a squared distance of at least this value is certainly not before the slot
   std::uint64_t* at_edge;   // by slot: number of leaf pairs that are divided only by the slot's lower edge
   // By slot and lane: the number of point pairs, in the leaf pairs of `at_edge`, that are not before the edge.
   std::uint32_t* after_edge;
@@ -215,7 +215,8 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   }
 }
 
-// Two squared distances. Between them, the canonical rule must decide on which side of an edge a pair is.
+// Two bounds of squared distances near an edge. If the squared distance of a pair is between the bounds, the canonical
+// rule must decide on which side of the edge the pair is.
 struct EdgeBounds {
   FloatVector below;
   FloatVector past;
@@ -508,7 +509,7 @@ class Tree {
 #pragma omp taskwait
   }
 
-  // Partitions a range at the median of its longest side and returns the middle. Calls `look` at every comparison.
+  // Partitions a range at the median of its longest side and returns the middle. Calls look() at every comparison.
   template <class Look>
   TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
     const auto lower = [&](std::int64_t dim) {

@@ -120,8 +120,8 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    // The centre is rounded. If points are a few ulps apart, its distance to one end may be as large as the whole
-    // extent.
+    // The centre is rounded. If points are a few ulps apart, the distance from the centre to one end may be as large as
+    // the whole extent.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
     half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
     if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)

@@ -121,8 +121,8 @@ struct FilterPlan {
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
-/// Coordinates for the kernels, stored by column and padded. They are in cells from the plan's origin, or are the
-/// plan's integers.
+/// Coordinates for the kernels, stored by column and padded. The coordinates are floats, in cells relative to the
+/// plan's origin, or the plan's integers.
 template <class T>
 class FilterColumns {
  public:
@@ -161,7 +161,7 @@ class FilterWeights {
 };
 
 /// Returns the weights of the first points of pairs. The next function returns the weights of the second points. Both
-/// results are equal unless the problem is `cross`.
+/// results are equal unless `problem.cross` is true.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
   return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
@@ -181,8 +181,8 @@ class FilterCounters {
   FilterCounters& operator=(const FilterCounters&) = delete;
 
   FilterView& view() { return view_; }
-  /// Announces that at most `pairs` more pairs follow before the next call. Empties the counters if they could
-  /// overflow.
+  /// Announces that at most `pairs` more pairs follow before the next call of expect(). Empties the counters if they
+  /// could overflow.
   void expect(std::uint64_t pairs) {
     if ((expected_ += pairs) > counter_limit) empty_counters(pairs);
   }

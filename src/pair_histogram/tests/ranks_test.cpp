@@ -235,7 +235,7 @@ TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   EXPECT_GE(run, 16 * 3);
 }
 
-// Uses all awkward cases. Most have at most one work item, which a single rank then counts.
+// Uses all awkward cases. Most cases have at most one work item, which a single rank then counts.
 TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   using T = TypeParam;
   int number = 0;

@@ -28,8 +28,8 @@ constexpr bool takes_multiplier(int element) {
   return element * 5 % 8 < mix;  // an odd factor, which spreads these elements evenly
 }
 
-// Integer carriers also define differs(best, negated(wanted)). It returns 1 (in each half of a pair) if `best` differs
-// from `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
+// Integer carriers also define differs(best, negated(wanted)). differs() returns 1 (in each half of a pair) if `best`
+// differs from `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
 
 /// 32-bit integers: the elements of a Problem unchanged. No sum of two elements wraps.
 template <int mix>
@@ -75,7 +75,7 @@ struct Whole32 {
 };
 
 /// Two distances per word, for graphs without negative edges whose distances do not exceed 0x7ffe. "No route" is
-/// 0x7fff. The sum of two such values still fits 16 bits, so nothing carries into the upper half.
+/// 0x7fff. The sum of two values up to 0x7fff still fits 16 bits, so nothing carries into the upper half.
 template <int mix>
 struct Pairs16 {
   using Word = std::uint32_t;

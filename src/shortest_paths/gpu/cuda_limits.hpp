@@ -73,7 +73,7 @@ inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machin
 
 /// Returns the memory of a GPU rung. On the host, it consists of the staging buffers. On the GPU, it consists of the
 /// matrix and the memory of the search for predecessors. Weights that the caller keeps on the GPU are not included. The
-/// matrix replaces weights from the host once they are no longer needed.
+/// matrix replaces weights from the host once these weights are no longer needed.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
   if (shape.predecessors && !shape.floating)

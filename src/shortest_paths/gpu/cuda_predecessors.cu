@@ -311,8 +311,8 @@ struct EdgeTo {
   std::int32_t from;
 };
 
-/// The edges to each vertex in ascending order of tails. A thread writes the edges to one vertex from a group of
-/// `list_rows` rows.
+/// The edges to each vertex in ascending order of tails. A thread lists the edges that lead to one vertex from the rows
+/// of one group of `list_rows` rows.
 template <class Scalar>
 struct Lists {
   /// begin[to * groups + group] is the index in `edges` of the first edge to vertex `to` from that group of rows. The

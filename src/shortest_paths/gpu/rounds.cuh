@@ -347,7 +347,7 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 // In and out
 
 /// Copies `rows` x `columns` elements into rows of `words` words. Pads the copy on the right, and below up to `filled`
-/// rows. The calling thread processes the share of thread `first` of `threads`.
+/// rows. The calling thread is number `first` of `threads` threads, and copies its share.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled, std::size_t words,
                                          const Element* elements, int rows, int columns, std::size_t first,

@@ -151,7 +151,7 @@ class Search {
   const std::vector<std::int32_t>& order() const { return order_; }
   void keep_order() { keep_order_ = true; }
 
-  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() to all vertices.
+  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() has searched all vertices.
   void find_fewest_edges(std::int64_t source, std::int32_t* predecessors) {
     std::fill_n(predecessors, network_.n, -1);
     edges_to_.assign(size(network_.n), -1);
