@@ -12,8 +12,8 @@ __device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) 
       : "memory");
 }
 
-/// Copies the first `there` of `bytes` bytes. Fills the remaining bytes with zeros, without reading them at the source.
-/// Both addresses must be multiples of `bytes`, which is 4, 8 or 16.
+/// Writes `bytes` bytes to shared memory: copies the first `there` bytes, and sets the remaining bytes to zero, without
+/// reading them at the source. Both addresses must be multiples of `bytes`, which is 4, 8 or 16.
 template <int bytes>
 __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, int there) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16);

@@ -61,8 +61,8 @@ inline double fma_per_second(int element_bytes) {
 }
 
 /// Allows a kernel `bytes` of dynamic shared memory on the current GPU. Needed for more than the default of 48 KiB. The
-/// limit belongs to the kernel, so all threads of the process share it. It is only ever raised, under a lock. A job in
-/// another thread therefore cannot lower the limit that this job needs.
+/// limit belongs to the kernel, so all threads of the process share it. The limit is only ever raised, under a lock. A
+/// job in another thread therefore cannot lower the limit that this job needs.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);

@@ -14,7 +14,8 @@ namespace gradus::cuda {
 
 class Portions {
  public:
-  /// `operations` is the size of the first launch, which even a slow GPU should finish in a tenth of a second.
+  /// `operations` is the number of operations in the first launch. Even a slow GPU should finish them in a tenth of a
+  /// second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
   /// Returns true if run() would launch only once and would not wait.

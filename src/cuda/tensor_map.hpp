@@ -1,6 +1,6 @@
 // Tensor maps: descriptions of matrices in global memory for the copy engine. The engine copies a box of elements,
 // given by row and column, to shared memory. During the copy, it permutes the 16-byte units within each row of 128
-// bytes. swizzled() in warpgroup.cuh returns the place of each unit. Elements outside of a matrix read as zeros.
+// bytes. swizzled() in warpgroup.cuh returns the place of each unit. Elements outside of a matrix are copied as zeros.
 //
 // Source: NVIDIA, CUDA Driver API: cuTensorMapEncodeTiled.
 #pragma once

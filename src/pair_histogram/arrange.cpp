@@ -195,7 +195,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
       static_cast<std::size_t>(std::ranges::find(region.periodic, repeated == 1) - region.periodic.begin());
   const std::size_t next = (first + 1) % axes;
   const std::size_t last = (first + 2) % axes;
-  if (repeated == 2) {  // `first` is the one open vector
+  if (repeated == 2) {  // vector number `first` is the only open vector
     vectors[first] = stretched(cross(vectors[next], vectors[last]), length);
   } else {
     Vector flattest{};

@@ -168,7 +168,8 @@ void add_bins(const Add& add) {
   });
   add("cutoff_off_the_grid", [](auto seed) { return cut(plain(uniform(500, 3, seed), 0.3, 40), 2.5); });
   add("cutoff_on_the_grid", [](auto) { return cut(plain(lattice(8, 3), 1, 40), 3); });
-  add("cutoff_a_rounding_past_a_bin", [](auto) {  // 0.009 / 0.001 rounds to 9, but 9 * 0.001 to 0.009000000000000001
+  add("cutoff_a_rounding_past_a_bin", [](auto) {
+    // 0.009 / 0.001 rounds to 9, but 9 * 0.001 rounds to 0.009000000000000001.
     CaseData data = cut(plain(scaled(lattice(20, 1), 0.001), 0.001, 20), 9 * 0.001);
     data.points(3, 0) = 0.009;
     data.points(4, 0) = 0;

@@ -17,8 +17,9 @@ inline bool is_triclinic(const std::vector<double>& box) { return box.size() == 
 
 /// Plain data, because kernels receive it by value.
 struct Cell {
-  double vectors[3][3] = {};     ///< a, b, c
-  double reciprocal[3][3] = {};  ///< the dot product of a separation with row i is its fraction along vector i
+  double vectors[3][3] = {};  ///< a, b, c
+  /// The dot product of row i and a separation is the separation's fraction along vector i.
+  double reciprocal[3][3] = {};
 
   Cell() = default;
   /// Copies the vectors as given. check_box() must have accepted them.

@@ -35,8 +35,8 @@ T moved(double x, double low, double length) {
   const TwoSum offset(x, -low);
   const double remainder = std::fmod(offset.sum, length);  // exact
   if (offset.lost == 0) {
-    // This fast path serves nearly all points. The result is rounded only once if both sums are exact, or if only one
-    // of them rounds, and rounds to T.
+    // This fast path serves nearly all points. The result is rounded only once if both sums are exact, or if T is
+    // double and one of the two sums is exact.
     const TwoSum above(remainder, remainder < 0 ? length : 0);
     const TwoSum position(above.sum, low);
     const bool is_rounded_once = sizeof(T) == 8 ? above.lost == 0 || low == 0 : above.lost == 0 && position.lost == 0;

@@ -16,8 +16,8 @@ void check_box(const std::vector<double>& box, const std::vector<double>& origin
 double greatest_reach(const std::vector<double>& box);
 void check_reach(double reach, const std::vector<double>& box);
 
-/// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. All functions
-/// from here on throw the errors of pair_histogram().
+/// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. This function
+/// and the functions below throw the errors of pair_histogram().
 template <class T>
 Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
                     const PairHistogramMemory<T>& memory, const Execution& execution);

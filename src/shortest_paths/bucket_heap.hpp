@@ -155,8 +155,8 @@ class BucketHeap {
       heads_[in_ring] = none;
       while (head != none) {
         const Waiting waiting = take(head);
-        // An entry of the ring's last bucket may belong to a later turn, because lengths beyond the ring also wait
-        // there.
+        // An entry of the ring's last bucket may belong to a later turn of the ring, because this bucket also holds all
+        // lengths beyond the end of the ring.
         if (lengths[waiting.vertex] == waiting.key) push(waiting.key, waiting.vertex, lengths);
       }
     }

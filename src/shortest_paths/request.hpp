@@ -17,7 +17,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns the value of the option in the graph's own type.
+/// Returns `options.no_edge` in the graph's own type.
 template <class T>
 T no_edge_of(const ShortestPathsOptions& options) {
   if (!options.no_edge) return no_route<T>();

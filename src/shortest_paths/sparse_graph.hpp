@@ -20,14 +20,14 @@ struct Arc {
 template <class T>
 struct EdgeRules {
   T no_edge = no_route<T>();  ///< weight that means "no edge", in addition to no_route()
-  bool undirected = false;    ///< each edge is also used in the opposite direction
-  bool unweighted = false;    ///< each edge has length 1, whatever its weight
+  bool undirected = false;    ///< true if each edge is also used in the opposite direction
+  bool unweighted = false;    ///< true if each edge has length 1, whatever its weight is
 
   bool unchanged() const { return !undirected && !unweighted; }
 };
 
 /// A graph as edge lists. Parallel edges are adjacent, and users of the lists ignore the heavier ones. Edges from a
-/// vertex to itself are omitted, but `loop` describes the first negative one. -0 is stored as 0.
+/// vertex to itself are omitted, but `loop` describes the first of these edges that is negative. -0 is stored as 0.
 template <class T>
 struct SparseGraph {
   using Weight = T;

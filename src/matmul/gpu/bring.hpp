@@ -36,7 +36,7 @@ Buffer<std::remove_const_t<T>> packed(const CallerMatrix<T>& given, const Job& j
   return copy;
 }
 
-/// Returns an operand that describes contiguous, row-major matrices at `data`. They have the sizes of `given`.
+/// Returns an operand that describes contiguous, row-major matrices at `data`. The matrices have the sizes of `given`.
 template <class T, class U>
 Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};

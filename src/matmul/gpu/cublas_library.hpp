@@ -33,8 +33,8 @@ enum class Math : int {
   fixed_point = 8  ///< emulates double by several tensor-core passes over integers
 };
 
-/// A product function of the library. The library is column-major, so the call computes C' = B' A'. Its first operand
-/// is our B.
+/// A product function of the library. The library is column-major, so the call computes C' = B' A'. The first operand
+/// of the call is our B.
 template <class T>
 using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
                          long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,
@@ -121,7 +121,8 @@ void multiply(const Problem<T>& problem, Math math, const Execution& execution, 
   const Handle handle = library().handle(problem.gpu->gpu(), math);
   library().set_stream(handle, stream);
   const core::PhaseTimer timer(phases, "multiply");
-  const bool one = problem.batches == 1;  // true: a portion is some rows of C; false: some products of the batch
+  // If there is one product, a portion is a range of rows of C, otherwise a range of products of the batch.
+  const bool one = problem.batches == 1;
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));

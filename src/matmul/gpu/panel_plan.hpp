@@ -19,7 +19,7 @@ inline constexpr std::int64_t panel_granule = 128;
 struct PanelPlan {
   std::int64_t rows = 0;  ///< rows in a panel of A; 0 if nothing fits
   std::int64_t columns = 0;
-  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if a step computes them whole
+  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if a step computes whole products
   std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
   /// If true, the steps visit all columns for one panel of rows before they proceed to the next panel of rows. If
@@ -63,7 +63,7 @@ struct PanelBytes {
   }
 };
 
-/// Returns the plan, completed by the given numbers of panels on the GPU and by the memory that it then needs.
+/// Returns the plan, completed by the given numbers of panels on the GPU and by the memory that the plan then needs.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);

@@ -49,7 +49,7 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
 
 /// Properties of a large GPU: the number of its multiprocessors, and the number of threads that hides its memory
 /// latency. The memory estimate and the job must use the same plan, so constants replace the properties of the job's
-/// GPU. The result does not depend on them.
+/// GPU. The result of a product does not depend on these constants.
 inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
 /// The largest number of elements of C for which k is split. The tiles of a larger C occupy the GPU without splitting.

@@ -33,7 +33,7 @@ struct Walk {
   std::int64_t b_step;  ///< distance from a tile of B to the tile below
   bool in_a;            ///< true if the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< the thread's element of the tile of A, in shared memory, to be stored
+  T* a_place;  ///< where the thread stores its element of the tile of A, in shared memory
   T* b_place;
   const T* a_row;     ///< the row that the thread reads, in shared memory
   const T* b_column;  ///< the column that the thread reads, in shared memory

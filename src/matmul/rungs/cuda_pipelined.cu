@@ -85,8 +85,8 @@ struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4
 
 /// Adds the product of `depth` columns of A and rows of B in shared memory to the sums. `a` and `b` point to the
 /// thread's first row and column. a_pitch and b_pitch are the distances from one k to the next. A thread has groups of
-/// neighbouring rows and groups of neighbouring columns. Each group is one vector. Groups of rows are a_apart apart,
-/// and groups of columns are b_apart apart. Operands are loaded one k ahead of their use.
+/// neighbouring rows and groups of neighbouring columns. Each group is one vector. The distance between groups is
+/// a_apart for rows and b_apart for columns. Operands are loaded one k ahead of their use.
 template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
 __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
   constexpr int vector = vector_length<T>;
@@ -281,9 +281,9 @@ class RegisterTile {
 // ---------------------------------------------------------------------------------------------------------------------
 // Sums of blocks to totals
 
-// Launch shape: one thread per element of C, over all products. Unless `are_first`, `totals` holds the totals of the
-// preceding blocks of k. The kernel adds the available blocks. If `are_last`, it stores the result in C, otherwise it
-// stores the totals in `totals`.
+// Launch shape: one thread per element of C, over all products. If `are_first` is false, the array `totals` holds the
+// totals of the preceding blocks of k. The kernel adds the sums of the available blocks. If `are_last` is true, the
+// kernel stores the result in C, otherwise in `totals`.
 template <class T>
 __global__ void add_sums(Product<T> product, Split<T> split, T* totals, bool are_first, bool are_last) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -183,8 +183,8 @@ class Workspace {
   bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
 
  private:
-  /// Returns the size of a part, rounded up so that each part begins at a cache line. One more line makes parts start
-  /// at different page offsets.
+  /// Returns the size of a part, rounded up so that each part begins at a cache line. An additional cache line makes
+  /// parts start at different page offsets.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
   static std::int64_t of_thread(const Plan& plan) {
     return part(plan.totals()) + part(plan.own_a()) + part(plan.own_b());
@@ -387,8 +387,8 @@ class Product {
 };
 
 /// Returns the problem or its transpose, so that vectors run along the contiguous lines of C. If the lines are so short
-/// that a vector would be half empty, vectors run across them instead. Storing the results one by one must pay, so
-/// vectors run across only if there are enough lines and terms.
+/// that a vector would be half empty, vectors run across the lines instead. The elements of such a vector are stored
+/// one by one, which pays only if there are enough lines and terms.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;

@@ -192,7 +192,8 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Interleaves `few` vectors and stores them. Each vector has the sums of consecutive lines for one of the few.
+/// Interleaves `few` vectors and stores them. Each vector holds the sums of consecutive lines times one of the few
+/// other lines (see Lines).
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);
@@ -232,7 +233,7 @@ HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
   if (job.few == 2) return interleave_few<2>(job);
   if (job.few == 3) return interleave_few<3>(job);
   if (job.few == 4) return interleave_few<4>(job);
-  // Replaces NaN in place. Then packs the sums of each of the few as if they were a line of a panel.
+  // Replaces NaN in place. Then packs the `job.few` rows of sums as if each were a line of a panel.
   interleave_few<1>(Interleaving<T>{job.sums, 1, job.few * job.lines, job.sums});
   pack_lines(Packing<T>{job.sums, job.lines, 1, job.few, job.lines, job.few, job.to});
 }
@@ -370,7 +371,7 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Computes `units` chains of each of up to `side_by_side` lines at once. If there are fewer lines, the first line
+/// Computes `units` chains at once for each of up to `side_by_side` lines. If there are fewer lines, the first line
 /// takes the places of the missing lines. If there are fewer chains, the first chain takes the places of the missing
 /// chains.
 template <int few_count, int units, class T>
@@ -412,7 +413,7 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
-  // The largest number of units computed at once. With one of the few, four chains in float or eight in double hide the
+  // The largest number of units computed at once. If few_count is 1, four chains in float or eight in double hide the
   // latency of an addition: a chain in float transposes twice as many elements.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;

@@ -8,8 +8,8 @@
 
 namespace gradus::matmul_detail {
 
-/// A product of many lines and a few others. It is transposed if necessary, so that the lines are the rows of A, and
-/// the few are the columns of B. If the given product does not have this form, `is_one` is false.
+/// A product of many lines and a few other lines. It is transposed if necessary, so that the lines are the rows of A,
+/// and the few are the columns of B. If the given product does not have this form, `is_one` is false.
 template <class T>
 struct FewTimesLines {
   Problem<T> problem;
@@ -29,7 +29,8 @@ struct FewTimesLines {
   }
 };
 
-/// Computes the rows `own` of C for a FewTimesLines::problem with a single product. Returns early after a stop request.
+/// Computes the rows of C in the range `own` for a FewTimesLines::problem with a single product. Returns early after a
+/// stop request.
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own);
 

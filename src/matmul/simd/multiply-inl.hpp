@@ -39,7 +39,7 @@ struct Ahead {
   std::int64_t of_four_steps;
 };
 
-/// Loads or stores vector `v` of a block. If `in_part`, the last vector is partial.
+/// Loads or stores vector `v` of a block. If `in_part` is true, the last vector is partial.
 template <int vectors, bool in_part, class D, class V = hn::Vec<D>>
 HWY_INLINE V load(D d, const hn::TFromD<D>* from, int v, hn::Mask<D> mask) {
   const hn::TFromD<D>* const there = from + v * static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -62,8 +62,8 @@ HWY_INLINE void prefetch_result(const Block<T>& block) {
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
 }
 
-/// Computes a block. If `packed`, A is packed. If `in_part`, the last vector of C is partial, and so is the last vector
-/// of an unpadded B.
+/// Computes a block. If `packed` is true, A is packed. If `in_part` is true, the last vector of C is partial, and so is
+/// the last vector of an unpadded B.
 template <int rows, int vectors, bool packed, bool in_part, class T>
 HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
   const Tag<T> d;

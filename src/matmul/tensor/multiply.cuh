@@ -9,7 +9,7 @@ namespace gradus::matmul_detail::tensor {
 struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
-  bool pairs;  ///< neighbours in a row of C may be stored as a pair
+  bool pairs;  ///< true if neighbours in a row of C may be stored as a pair
 
   /// Returns the lifts of one product's matrix A.
   __device__ const int* a_lifts_of(std::int64_t batch) const {

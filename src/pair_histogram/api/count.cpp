@@ -49,7 +49,7 @@ struct Job {
   }
 };
 
-/// Returns true if the job runs on a GPU for all values of the points. The GPU can then examine the points.
+/// Returns true if the job runs on a GPU, whatever the values of the points are. The GPU can then examine the points.
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
   return core::find_variant(room::variants(), execution.variant, room::Room::name).device_input;

@@ -20,7 +20,8 @@ namespace gradus::files {
 /// * not, and, or, in this order of precedence, and parentheses
 class AtomSelection {
  public:
-  /// Parses a selection. If it is invalid, throws UsageError about the option, with the position in the text.
+  /// Parses a selection. If the selection is invalid, throws UsageError that names `option` and the position in the
+  /// text.
   AtomSelection(std::string_view text, std::string_view option);
 
   /// Returns the row numbers of the selected atoms in increasing order. Throws InputError about `what` if the file

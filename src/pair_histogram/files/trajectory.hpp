@@ -60,7 +60,7 @@ class TrajectoryReader {
   /// request.
   std::optional<Frame> next(FrameParts parts = FrameParts::all) { return parser_->read(parts); }
 
-  /// Skips the next frame and reads only its length. Returns false if there was none.
+  /// Skips the next frame and reads only its length. Returns false if there was no frame.
   bool skip() { return parser_->read(FrameParts::none).has_value(); }
   bool is_last_line_open() const { return parser_->is_last_line_open(); }
 
@@ -74,7 +74,7 @@ class TrajectoryReader {
 /// unsupported trajectories.
 class FrameReader {
  public:
-  /// If `labels`, the frames' labels are read too.
+  /// If `labels` is true, the labels of the frames are read, too.
   explicit FrameReader(std::string path, ReadOptions options = {}, bool labels = false);
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;

@@ -39,7 +39,7 @@ struct AtomLabels {
 };
 
 struct Frame {
-  Points points;      ///< n x 3 in f64 if from a trajectory
+  Points points;      ///< n x 3 doubles if read from a trajectory
   AtomLabels labels;  ///< set only if requested; ids of LAMMPS and XYZ files are always set
   /// Size of the box: one length per column, or the nine numbers of its three vectors if the box is not along x, y and
   /// z. Empty without a box.
@@ -79,14 +79,15 @@ class FrameParser {
   virtual bool is_last_line_open() const { return false; }
 };
 
-/// A trajectory format. Each reader's file ends with its row, and trajectory.cpp lists the rows.
+/// A trajectory format. The source file of each reader ends with the TrajectoryFormat object of its format;
+/// trajectory.cpp lists these objects.
 struct TrajectoryFormat {
   Format file;
   LengthUnit unit = LengthUnit::unknown;
   /// Returns true if the first lines have this format and cannot be a table of numbers.
   bool (*recognises)(std::string_view beginning);
   /// Functions that make a reader: of_text() for text that may be compressed, of_bytes() for bytes that the caller
-  /// keeps alive. Only one of them is set.
+  /// keeps alive. Only one of the two is set.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

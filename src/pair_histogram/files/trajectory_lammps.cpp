@@ -47,7 +47,7 @@ class LammpsFrames : public TextFrames {
         frame.points = points_of(std::move(coordinates));
         break;
       } else {
-        line("the value of an ITEM:");  // the value of TIMESTEP, UNITS or TIME
+        line("the value of an ITEM:");  // skips the value of TIMESTEP, UNITS or TIME
       }
     }
     return frame;

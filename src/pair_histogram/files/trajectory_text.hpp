@@ -25,7 +25,7 @@ std::vector<std::string_view> words_of(std::string_view line);
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
-  /// Puts the atom from place order[i] at place i.
+  /// Moves the atom at place order[i] to place i, for each i.
   void reorder(const std::vector<std::size_t>& order);
   std::shared_ptr<const AtomWords> finish() { return std::make_shared<const AtomWords>(std::move(words_)); }
 
@@ -57,7 +57,7 @@ class TextFrames : public FrameParser {
   std::string place() const;
 
   /// Returns the next line without its line end. The line is valid until the next call. If there is no line, throws an
-  /// error that `what` is missing.
+  /// error, which says that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
   /// Skips blank lines and returns true if nothing else is left.

@@ -43,7 +43,7 @@ struct DevicePoints {
 struct DeviceBins {
   const double* edges = nullptr;
   int count = 0;
-  double width = 0;  ///< 0 if the edges are to be used
+  double width = 0;  ///< width of the bins; 0 if slot() searches the edges
   double reach = 0;
 
   __device__ int slots() const { return count + 2; }
@@ -91,7 +91,7 @@ struct DeviceHistogram {
 template <class T>
 struct PairJob {
   DevicePoints<T> first;
-  DevicePoints<T> second;  ///< the same as `first` unless `cross`
+  DevicePoints<T> second;  ///< the same as `first` unless `cross` is true
   bool cross = false;      ///< if false, each point is paired with later points only
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -99,7 +99,7 @@ struct PairJob {
   Cell cell;
   DeviceBins bins;
   WeightSums sums;
-  int copies = 1;  ///< copies of a block's histogram
+  int copies = 1;  ///< number of copies of a block's histogram
   DeviceHistogram histogram;
 
   __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
@@ -226,7 +226,7 @@ class Tile {
   int count_ = 0;
 };
 
-/// The first point of a thread. Surplus threads of the last block have none.
+/// The first point of a thread. Surplus threads of the last block have no first point.
 template <class T, bool weighted>
 struct FirstPoint {
   std::int64_t number = 0;

@@ -62,8 +62,8 @@ constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
 static_assert(group_points == filter_group_points);
-constexpr int stage_points = 64;       // second points of a warp that are in shared memory; divides group_points
-constexpr int points_of_a_packet = 8;  // second points whose pairs are rechecked together
+constexpr int stage_points = 64;       // number of second points per warp in shared memory; a divisor of group_points
+constexpr int points_of_a_packet = 8;  // number of second points whose pairs are rechecked together
 constexpr int most_threads = 1024;
 constexpr int queue_room = 64;  // packets per warp
 constexpr int queue_full = 32;
@@ -162,7 +162,7 @@ struct FilterJob {
   FloatBrick brick;
   float magic = 0;
   float greatest_square = 0;
-  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this
+  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this number
   int fraction_bits = fraction_bits_joint;
   unsigned int ahead = 0;  ///< number to subtract from the bits above the fraction to get the cell
   int cells = 0;           ///< number of cells; the last one is beyond all bins
@@ -339,7 +339,7 @@ class WarpPairs {
     for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
-  /// Counts the pairs with a group of second points. If `masked`, some of these pairs are not to be counted.
+  /// Counts the pairs with a group of second points. If `masked` is true, some of these pairs are not to be counted.
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
@@ -367,7 +367,7 @@ class WarpPairs {
   // doubtful.
   template <bool masked>
   __device__ __forceinline__ bool count_packet(const float4* points, int second) {
-    unsigned int nearest = all_lanes;  // the low half is the lowest fraction
+    unsigned int nearest = all_lanes;  // the low half holds the lowest fraction
     bool doubtful = false;
 #pragma unroll masked ? 1 : points_of_a_packet / 2
     for (int place = 0; place < points_of_a_packet; place += 2) {
@@ -421,8 +421,9 @@ class WarpPairs {
 // Adds a block's joint counters to the result. A joint counter belongs to two bins and is added to both.
 template <class T>
 __device__ void flush_joint(const FilterJob<T>& job) {
-  constexpr int parts = table_stride / 2 / warp_lanes;  // warp-wide parts of half a row; the other half is not in use
-  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
+  // The number of warp-wide parts in the used half of a row of the table.
+  constexpr int parts = table_stride / 2 / warp_lanes;
+  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 counts the pairs below the first edge
   Word of_column[parts] = {};
   for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
     Word of_row = 0;
@@ -496,7 +497,7 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
 }
 
 // Returns the number of a group with which `group` is paired. `column` counts these groups around the ring, starting at
-// `group` itself, or from group 0 if `cross`.
+// `group` itself or, if `cross` is true, at group 0.
 template <class T>
 __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   if (job.pairs.cross) return column;
@@ -740,7 +741,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // at least this many per warp, so that all warps finish together
+    constexpr std::int64_t items_of_a_warp = 128;  // minimum per warp, so that all warps finish together
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
     const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.columns_of_an_item =

@@ -7,7 +7,7 @@
 //
 // Counters in shared memory have 32 bits, because the hardware adds 32-bit words atomically. A 64-bit addition would be
 // a loop of compare-and-swap operations. The counters cannot overflow: in a launch, the at most 1024 points of a block
-// are paired with at most 2^21 other points. After that the counters are added to the 64-bit counts.
+// are paired with at most 2^21 other points. At the end of the launch the counters are added to the 64-bit counts.
 //
 // Work per pair: as before, but the atomic addition is a 32-bit one in shared memory. Shared memory per block: 4 bytes
 // per bin. Sums of weights stay in global memory; `cuda_tiled_privatized` privatises them too. Limits: the histogram

@@ -34,10 +34,10 @@
 // Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
 // group. Each pair is visited from only one of its two points. Sorting takes three passes over the points.
 // Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
-// Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
-// simd_filter takes over if the bins end at, or too close to, half of the least height.
-// Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
-// interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
+// Limits: if most points crowd into a few cells, the rung degrades to brute force with overhead. In a triclinic cell,
+// simd_filter takes over if the bins end at, or too close to, half of the least height. Source: B. Quentrec, C. Brot
+// (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair interactions on SIMD architectures"
+// (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -71,7 +71,8 @@ struct CellList {
   alignas(64) std::int64_t weights[list_room];
 };
 
-// A group of points and the runs of points that may be near it. If `own`, the first run begins with the group itself.
+// A group of points and the runs of points that may be near it. If `own` is true, the first run begins with the group
+// itself.
 struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
@@ -278,7 +279,7 @@ struct CellRanges {
 struct Grid {
   Axis axis[dimension_limit];  // [0] and [1] are across the columns, [2] is along them
   double length_per_step[dimension_limit] = {};
-  // In a brick, shift[i][j] is how many steps along axis j one turn around axis i moves a point.
+  // In a brick, one turn around axis i moves a point by shift[i][j] steps along axis j.
   double shift[dimension_limit][dimension_limit] = {};
 
   std::int64_t columns() const { return axis[0].cells * axis[1].cells; }
@@ -543,8 +544,8 @@ class CellCounter {
     }
   }
 
-  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which they do
-  // not wrap.
+  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which the
+  // coordinates do not wrap.
   void place_image(int across, std::int64_t cell, std::int64_t shift) {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
@@ -598,7 +599,8 @@ class CellCounter {
       image_.end = second_.start(column * axis.cells + near.part[part].end);
       if (image_.begin < image_.end) runs_.push_back(image_);
     }
-    // The group's own run must be the first, even if the range of cells wraps and the group is in its second part.
+    // The run that begins with the group must be the first, even if the range of cells wraps and the group is in the
+    // second part of the range.
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 

@@ -101,14 +101,16 @@ struct TreeView {
   const std::uint16_t* high_slots;  // slot at the upper end of each cell
   std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
   std::uint32_t unsettled;          // stand-in slot number for a pair of boxes that is not settled
-  std::uint64_t* counts[3];         // by slot: settled pairs of two nodes; of two leaves; of a point and a leaf
+  // By slot: the number of pairs settled by tests of two nodes, of two leaves, and of a point and a leaf.
+  std::uint64_t* counts[3];
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
   std::uint32_t copy[filter_block];
-  const float* below_edge;    // by slot: a squared distance below this is certainly before the slot
-  const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
-  std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
-  std::uint32_t* after_edge;  // by slot and lane: how many point pairs of these leaf pairs are not before the edge
-  std::int32_t* nodes;        // the nodes that the test against the current node did not settle
+  const float* below_edge;  // by slot: a squared distance below this value is certainly before the slot
+  const float* past_edge;   // by slot: a squared distance of at least this value is certainly not before the slot
+  std::uint64_t* at_edge;   // by slot: number of leaf pairs that are divided only by the slot's lower edge
+  // By slot and lane: the number of point pairs, in the leaf pairs of `at_edge`, that are not before the edge.
+  std::uint32_t* after_edge;
+  std::int32_t* nodes;  // the nodes that the test against the current node did not settle
   std::int64_t node_count;
   PackedLeaves* packed;
 };
@@ -146,8 +148,8 @@ struct OpenBoxes {
   IntegerVector slots;
 };
 
-// Tests the boxes that begin at `place` against the box `first`. Uses only the lanes [from, to). Counts the settled
-// boxes of these lanes, and returns the open ones.
+// Tests a vector of boxes, which starts at index `place` of `boxes`, against the box `first`. Uses only the lanes
+// [from, to) of the vector. Counts the settled boxes in these lanes, and returns the open ones.
 template <int D, bool periodic>
 HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
                                   const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
@@ -213,7 +215,8 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   }
 }
 
-// Two squared distances. Between them, the canonical rule must decide on which side of an edge a pair is.
+// Two bounds of squared distances near an edge. If the squared distance of a pair is between the bounds, the canonical
+// rule must decide on which side of the edge the pair is.
 struct EdgeBounds {
   FloatVector below;
   FloatVector past;
@@ -506,7 +509,7 @@ class Tree {
 #pragma omp taskwait
   }
 
-  // Partitions a range at the median of its longest side and returns the middle. Calls `look` at every comparison.
+  // Partitions a range at the median of its longest side and returns the middle. Calls look() at every comparison.
   template <class Look>
   TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
     const auto lower = [&](std::int64_t dim) {

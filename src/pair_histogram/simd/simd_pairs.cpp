@@ -120,8 +120,8 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    // The centre is rounded. If points are a few ulps apart, its distance to one end may be as large as the whole
-    // extent.
+    // The centre is rounded. If points are a few ulps apart, the distance from the centre to one end may be as large as
+    // the whole extent.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
     half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
     if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)
@@ -152,7 +152,8 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a few roundings. The error of each is at most proportional to the extent of all positions.
+  // A position undergoes a few roundings. The error of each rounding is at most proportional to the extent of all
+  // positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
     double most = 0;  // the sum of a fraction's terms; kernels rely on an error below 2^-30
@@ -174,7 +175,7 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
 
 // Returns true if at most one image of each pair can be in the bins. In a brick, the distances of two images of a pair
 // add up to at least the least height. So if one image may be in the bins, all other images must be certainly beyond
-// them. With `integers` the kernels ensure this.
+// them. For the coordinates `integers`, the kernels ensure this.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
   const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||

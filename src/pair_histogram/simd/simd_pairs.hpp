@@ -94,7 +94,7 @@ struct FilterPlan {
   double error = 0;                                        ///< upper limit of the error of a distance, in cells
   std::int64_t cells = 1;              ///< number of cells; the last one holds all pairs beyond the bins
   bool joint = false;                  ///< true if the cells are the bins
-  std::vector<std::uint16_t> by_cell;  ///< empty if `joint`
+  std::vector<std::uint16_t> by_cell;  ///< empty if `joint` is true
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;
@@ -109,7 +109,8 @@ struct FilterPlan {
   double error_at(double cells_per_length, double cells) const;
   bool use_bins_as_cells(const Bins& bins);
   bool use_fine_cells(const Bins& bins);
-  /// The greatest distance of a coordinate from the origin. If `wrapped` in a box, also the greatest separation.
+  /// The greatest distance of a coordinate from the origin. For `wrapped` coordinates in a box, also the greatest
+  /// separation.
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
@@ -120,8 +121,8 @@ struct FilterPlan {
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
-/// Coordinates for the kernels, stored by column and padded. They are in cells from the plan's origin, or are the
-/// plan's integers.
+/// Coordinates for the kernels, stored by column and padded. The coordinates are floats, in cells relative to the
+/// plan's origin, or the plan's integers.
 template <class T>
 class FilterColumns {
  public:
@@ -160,7 +161,7 @@ class FilterWeights {
 };
 
 /// Returns the weights of the first points of pairs. The next function returns the weights of the second points. Both
-/// results are equal unless the problem is `cross`.
+/// results are equal unless `problem.cross` is true.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
   return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
@@ -180,8 +181,8 @@ class FilterCounters {
   FilterCounters& operator=(const FilterCounters&) = delete;
 
   FilterView& view() { return view_; }
-  /// Announces that at most `pairs` more pairs follow before the next call. Empties the counters if they could
-  /// overflow.
+  /// Announces that at most `pairs` more pairs follow before the next call of expect(). Empties the counters if they
+  /// could overflow.
   void expect(std::uint64_t pairs) {
     if ((expected_ += pairs) > counter_limit) empty_counters(pairs);
   }
@@ -248,7 +249,7 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
 /// Returns the memory of a filtering variant that needs `more` bytes. If the fallback count_in_double() needs more
-/// memory, returns that.
+/// memory, returns the memory of the fallback.
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

@@ -1,4 +1,4 @@
-// Tests open directions, dimensions and folding. The expected results use the nearest of many images.
+// Tests open directions, dimensions and folding. The expected results are computed from the nearest of many images.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -88,7 +88,7 @@ std::string full_text(const PairCase<T>& made) {
 /// Applies the n-th simplification (see shrunk()).
 template <class T>
 bool make_simpler(PairCase<T>& made, std::int64_t step) {
-  const auto take = [&step](auto count) {  // returns true if the step is among the next `count`
+  const auto take = [&step](auto count) {  // returns true if `step` is one of the next `count` simplifications
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;
     step -= all;

@@ -213,8 +213,8 @@ class Maker {
     return least;
   }
 
-  /// Returns the distance of two points, or of two coordinates of a point. Bins that begin there begin at real
-  /// distances.
+  /// Returns the distance of two points, or of two coordinates of a point. Bins that begin at this distance begin at
+  /// the distance of a pair.
   double some_distance() {
     if (made_.points.size() < 2) return 1;
     const std::vector<T>& a = made_.points[size(random_.below(static_cast<std::int64_t>(made_.points.size())))];

@@ -20,7 +20,7 @@ struct PairCase {
   std::vector<T> weights;
   std::vector<T> other_weights;
   std::int64_t room = 0;        ///< unused elements between two rows
-  PairHistogramJob<T> options;  ///< the views in it are empty
+  PairHistogramJob<T> options;  ///< the views in `options` are empty
 };
 
 template <class T>

@@ -473,7 +473,7 @@ class PairHistogram(Case):
         return self.file(name, b"".join(parts))
 
     def test_triclinic_cells_in_every_writing(self):
-        """Three distances of atoms: 1 (by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt(5)."""
+        """The distances of three atoms: 1 (to an image shifted by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt(5)."""
         atoms = [(0.5, 0.5, 0.5), (4.5, 7.5, 0.5), (0.5, 0.5, 8.5)]
         text = "".join("H %g %g %g\n" % atom for atom in atoms)
         job = ("--bin-width", 0.8, "--bins", 4)
@@ -542,8 +542,8 @@ class PairHistogram(Case):
         return self.file(name, "\n".join(lines) + "\n")
 
     def test_long_vectors_count_as_short_ones(self):
-        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). Of all its
-        cells, the one with the greatest least height has 9.42."""
+        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). The
+        greatest least height of any cell of this lattice is 9.42."""
         long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
         points = self.lattice_points("long.csv", long)
         job = ("--bin-width", 1, "--bins", 4, "--fold")

@@ -202,7 +202,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
-  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box is long
+  outside(3, 2) = 10;  // on the border; the distance from row 17 exceeds the length of the box
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
@@ -262,8 +262,8 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
   try {
     run(points, bins_of(1, 5), execution);
     FAIL() << "a CPU variant ran on a GPU";
-  } catch (const UnsupportedError&) {  // there is no GPU
-  } catch (const UsageError&) {        // there is a GPU, but the variant does not run on it
+  } catch (const UnsupportedError&) {  // thrown if there is no GPU
+  } catch (const UsageError&) {        // thrown if there is a GPU, because the variant does not run on it
   }
 }
 
@@ -345,7 +345,7 @@ TEST(PairHistogram, HonoursAStopRequest) {
 // Fast rungs choose their portions themselves, and only the calling thread reports, so a short job makes only the
 // last report. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
-  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than one portion of a thread
+  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a portion of a thread has
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
     if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
@@ -660,7 +660,8 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   EXPECT_EQ(sums_of({0x1p500, -0x1p500, 0x1p-1074, 0x1p500}), (std::vector<double>{0, -0x1p1000, -0x1p1000, 0x1p1000}));
   // After cancellation, a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
-  // Below the smallest double, a half rounds to even, and slightly more than a half rounds up.
+  // Sums are rounded to multiples of the smallest double, 2^-1074. Half of this double (2^-1075) and three halves are
+  // ties, which round to even. Slightly more than half rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));

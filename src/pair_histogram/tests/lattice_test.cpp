@@ -75,7 +75,7 @@ Vectors short_vectors(Random& random, std::size_t shape) {
   }
 }
 
-/// Returns other vectors of the same lattice. They are long, in any order, and left- or right-handed.
+/// Returns other vectors of the same lattice. These vectors are long, in any order, and left- or right-handed.
 Vectors skewed(Vectors v, Random& random) {
   constexpr std::int64_t most = 20000;
   for (int step = 0; step < 4; ++step) {
@@ -147,7 +147,7 @@ std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach)
 }
 
 /// Returns points at corners, faces and quarters of the cell. Further points are in the box around the cell or, if
-/// `unfolded`, far outside.
+/// `unfolded` is true, far outside.
 std::vector<Integers> make_points(const Vectors& v, std::int64_t count, bool unfolded, Random& random) {
   std::vector<Integers> points;
   for (std::int64_t row = 0; row < count; ++row) {

@@ -24,7 +24,7 @@ except ImportError:
 ATOMS = 1500  # number of atoms used per frame
 BINS = 40
 TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
-# Files that the command rejects, with words of the reason. The two must agree on all other files.
+# Files that the command rejects, with words of the reason. The command and MDAnalysis must agree on all other files.
 REFUSED = {}
 
 

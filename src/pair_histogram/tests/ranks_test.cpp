@@ -144,7 +144,8 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
-/// Returns the execution of a rank. One of three ranks has another number of threads, which must not affect the result.
+/// Returns the execution of a rank. If there are three ranks, one of them has a different number of threads, which must
+/// not affect the result.
 Execution on_rank(Communicator& communicator, std::string_view variant) {
   Execution execution;
   execution.device = Device::cpu;
@@ -234,7 +235,7 @@ TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   EXPECT_GE(run, 16 * 3);
 }
 
-// Uses all awkward cases. Most have at most one work item, which a single rank then counts.
+// Uses all awkward cases. Most cases have at most one work item, which a single rank then counts.
 TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   using T = TypeParam;
   int number = 0;

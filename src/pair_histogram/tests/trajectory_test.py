@@ -199,7 +199,7 @@ class Layers(TrajectoryCase):
     """Points in a plane, as LAMMPS writes runs in two dimensions. The box's z goes from -0.5 to 0.5."""
 
     def flat(self, bounds="pp pp pp\n0 20\n0 20\n-0.5 0.5", vectors=((20, 0, 0), (0, 20, 0)), name="f.dump", moved=False):
-        """Returns the file and its points. If `moved`, most points in the file are moved by lattice vectors."""
+        """Returns the file and its points. If `moved` is true, most points in the file are moved by lattice vectors."""
         points = [(x, y, 0.0) for x, y, _ in self.uniform(80, vectors)]
         if moved:
             times = [(number % 3, -(number % 2)) for number in range(80)]

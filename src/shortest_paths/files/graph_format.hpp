@@ -44,9 +44,10 @@ struct GraphReadOptions {
   ReadProgress progress = nullptr;
 };
 
-/// A format of graph files. The file of its reader ends with its row; graph.cpp lists the rows.
+/// A format of graph files. The source file of each reader ends with the GraphFormat object of its format; graph.cpp
+/// lists these objects.
 struct GraphFormat {
-  std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "matrix_market"
+  std::string_view id;  ///< name of the format's fuzzer and of its corpus: "matrix_market"
   Format file;
   /// Noun for messages, if files with these extensions have several formats: "lists of edges".
   std::string_view several = {};
@@ -70,7 +71,7 @@ struct Graph {
   VectorOf<std::int32_t> from;  ///< first vertex of each edge, counted from 0
   VectorOf<std::int32_t> to;
   /// Weight of each edge. Empty if the file has no weights. Integer weights have type int32 if all of them are less
-  /// than its greatest value, otherwise int64. Weights with decimals are rounded to the nearest double.
+  /// than the greatest int32, otherwise int64. Weights with decimals are rounded to the nearest double.
   std::variant<std::monostate, VectorOf<std::int32_t>, VectorOf<std::int64_t>, VectorOf<double>> weights;
   bool undirected = false;         ///< true if each edge stands for both directions, as in a symmetric matrix file
   int base = 1;                    ///< number that the file gives to vertex 0, if vertices have no names

@@ -102,7 +102,7 @@ class MatrixMarketReader final : public EdgeReader {
     read_columns();
   }
 
-  /// Applies --columns. For a pattern, the option decides whether a third column holds weights, even though the first
+  /// Applies --columns. For a pattern, --columns decides whether a third column holds weights, even though the first
   /// line says that there are none.
   void read_columns() {
     if (options_.columns.empty()) return;

@@ -54,8 +54,9 @@ inline std::uint64_t predecessor_panel_bytes(std::int64_t n, std::size_t word_by
 }
 
 /// Returns an upper bound of the memory that the search needs in addition to weights and distances. This is the matrix
-/// of predecessors and, whichever is more, the panels or the memory for sparse graphs. For sparse graphs, the search
-/// needs a slab, lists of at most a sixteenth of all edges, and the prefix sums of these lists.
+/// of predecessors plus the larger of two amounts: the panels for dense graphs, or the memory for sparse graphs. For
+/// sparse graphs, the search needs a slab, lists of at most a sixteenth of all edges, and the prefix sums of these
+/// lists.
 inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
   const auto element = static_cast<std::size_t>(element_bytes);
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
@@ -72,7 +73,7 @@ inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machin
 
 /// Returns the memory of a GPU rung. On the host, it consists of the staging buffers. On the GPU, it consists of the
 /// matrix and the memory of the search for predecessors. Weights that the caller keeps on the GPU are not included. The
-/// matrix replaces weights from the host once they are no longer needed.
+/// matrix replaces weights from the host once these weights are no longer needed.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
   if (shape.predecessors && !shape.floating)

@@ -153,7 +153,7 @@ struct Counts {
 };
 
 // Writes -2 - (block number) for elements that have no result so far and whose vertex is in this panel. Other elements
-// stay unchanged. If `fresh`, no element has a result yet. Launch shape: one block per tile, starting with
+// stay unchanged. If `fresh` is true, no element has a result yet. Launch shape: one block per tile, starting with
 // `first_tile`.
 template <class Carrier, class Shape, class C>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
@@ -311,8 +311,8 @@ struct EdgeTo {
   std::int32_t from;
 };
 
-/// The edges to each vertex in ascending order of tails. A thread writes the edges to one vertex from a group of
-/// `list_rows` rows.
+/// The edges to each vertex in ascending order of tails. A thread lists the edges that lead to one vertex from the rows
+/// of one group of `list_rows` rows.
 template <class Scalar>
 struct Lists {
   /// begin[to * groups + group] is the index in `edges` of the first edge to vertex `to` from that group of rows. The
@@ -408,7 +408,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t end = lists.begin[(to + 1) * lists.groups];
     for (std::int64_t first = lists.begin[to * lists.groups]; first < end && !__all_sync(0xffffffffu, done);
          first += 32) {
-      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list do not use theirs
+      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list do not use their edge
 
       if (first + lane < end) edge = lists.edges[first + lane];
       const int count = static_cast<int>(min(end - first, std::int64_t{32}));

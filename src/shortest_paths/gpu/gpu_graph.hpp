@@ -1,5 +1,5 @@
-// A graph in GPU memory, and the driver's operations on this graph and on a variant's matrix. The operations correspond
-// to those in graph.hpp and predecessors.hpp for host memory, and their results are the same. In a build without CUDA,
+// A graph in GPU memory, and the driver's operations on this graph and on a variant's matrix. The operations have the
+// same results as the operations in graph.hpp and predecessors.hpp for host memory. In a build without CUDA,
 // gpu/not_compiled.cpp defines the functions that host code calls.
 #pragma once
 

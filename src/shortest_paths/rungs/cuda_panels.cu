@@ -50,7 +50,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// Launch shape: blocks of 32 x 8 threads. x: squares of columns from the word `left`; y: squares of rows.
+// Launch shape: blocks of 32 x 8 threads. x: squares of columns, beginning at the word `left`; y: squares of rows.
 template <class Carrier>
 __global__ void __launch_bounds__(square * 8)
     turn_columns(const typename Carrier::Word* rows, std::size_t words, std::int64_t left,
@@ -293,7 +293,7 @@ class Panels {
   PanelPlan plan_;
   cuda::Job& job_;
   std::int64_t n_;
-  std::int64_t side_;   ///< including the padding of the last tiles
+  std::int64_t side_;   ///< side of the matrix, including the padding of the last tiles
   std::size_t words_;   ///< words per row
   Word* panels_[2];     ///< rows of the pivots of even and odd rounds
   Word* pivot_;         ///< the closed pivot

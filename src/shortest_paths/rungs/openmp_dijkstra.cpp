@@ -1,10 +1,11 @@
 // openmp_dijkstra: Dijkstra's algorithm from one source after another, with the sources shared among threads.
 //
-// What changes from `openmp_tiled`: instead of all pairs at once through more and more vertices, this rung finds all
-// routes from one vertex along the existing edges. A row of the result is one search, independent of the other rows.
-// Threads take the next remaining source without a barrier, and the cost is proportional to the number of sources. The
-// state of a search (a length per vertex and the queue of vertices) is private to a thread, is reused, and stays in its
-// caches. The edges are shared. Vertices wait in buckets (bucket_heap.hpp).
+// What changes from `openmp_tiled`: that rung relaxes all pairs of vertices through one set of intermediate vertices
+// after another. This rung finds all routes from one vertex, along the existing edges. A row of the result is one
+// search, independent of the other rows. Threads take the next remaining source without a barrier, and the cost is
+// proportional to the number of sources. The state of a search (a length per vertex and the queue of vertices) is
+// private to a thread, is reused, and stays in its caches. The edges are shared. Vertices wait in buckets
+// (bucket_heap.hpp).
 // * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
 //   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
 //   (Johnson). In floating-point the differences would be rounded, and sums along a route would violate the header's
@@ -81,7 +82,7 @@ struct Network {
   const std::int64_t* starts = nullptr;
   const Arc<W>* arcs = nullptr;
   Key heaviest = 0;
-  bool equal = false;  ///< all edges have the same positive weight
+  bool equal = false;  ///< true if all edges have the same positive weight
 
   explicit Network(const SparseGraph<W>& graph)
       : Network(graph.n(), graph.starts.data(), graph.arcs.data(), graph.lightest, graph.heaviest) {}
@@ -150,7 +151,7 @@ class Search {
   const std::vector<std::int32_t>& order() const { return order_; }
   void keep_order() { keep_order_ = true; }
 
-  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() to all vertices.
+  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() has searched all vertices.
   void find_fewest_edges(std::int64_t source, std::int32_t* predecessors) {
     std::fill_n(predecessors, network_.n, -1);
     edges_to_.assign(size(network_.n), -1);

@@ -1,6 +1,6 @@
 // openmp_recursive_split: the recursion in four routines, chosen by which of a block's three sets of vertices coincide.
 //
-// What changes from `openmp_recursive`: its order treats every block like a diagonal block, whose three sets are the
+// What changes from `openmp_recursive`: that rung treats every block like a diagonal block, whose three sets are the
 // same. Only diagonal blocks have that many dependencies between quadrants. This rung has four routines:
 // * diagonal: the first half's diagonal, then its row and its column of quadrants at the same time, then the rest; then
 //   the same for the second half.

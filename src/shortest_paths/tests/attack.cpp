@@ -1,5 +1,6 @@
 // Compares every shortest-path variant that runs here with a reference in arbitrary-precision integers that shares no
-// code with the library. Floating-point numbers are integer multiples of the smallest one.
+// code with the library. The reference represents floating-point numbers as integer multiples of the smallest positive
+// number.
 #include <gmpxx.h>
 
 #include <algorithm>

@@ -274,7 +274,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   EXPECT_THROW(host({.vertices = 3, .element_bytes = 2}), UsageError);
   EXPECT_THROW(host({.vertices = 3}, options), UsageError);
   EXPECT_THROW(host({.vertices = 3, .edges = std::numeric_limits<std::int64_t>::max()}), UsageError);
-  // The memory estimate decides if a limit is accepted.
+  // The memory estimate decides whether a limit is accepted.
   const Matrix<std::int32_t> weights = random_graph<std::int32_t>(500, 1, 100, 3);
   Execution limited{.device = Device::cpu, .threads = 1};
   limited.memory_limit = host({.vertices = 500}) + std::size_t{500} * 500 * sizeof(std::int32_t);

@@ -66,8 +66,8 @@ template <class T>
 void check() {
   for (const std::int64_t n : {65, 127, 128, 129, 256, 300, 385, 640, 1100}) {
     const double sparse = 3.0 / static_cast<double>(n);
-    expect_as_on_the_processor(graph<T>(n, 0.5, 30, 0));         // pairs of 16 bits
-    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));      // pairs of 16 bits, some of them without a route
+    expect_as_on_the_processor(graph<T>(n, 0.5, 30, 0));     // 16-bit distances, two per word
+    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));  // 16-bit distances, two per word; some routes do not exist
     expect_as_on_the_processor(graph<T>(n, sparse, 300, 5000));  // negative edges
     expect_as_on_the_processor(graph<T>(n, 0.1, 20000, 0));
   }

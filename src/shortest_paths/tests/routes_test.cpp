@@ -1,5 +1,5 @@
 // Tests single routes in small random graphs of all kinds. Each must equal the route of the canonical predecessors. The
-// test computes these independently, by the header's formulas, in integers that hold every sum.
+// test computes these predecessors independently, by the header's formulas, in integers that hold every sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
