@@ -61,8 +61,7 @@ JobPlan<T> check(const TransformCall<T>& call) {
   return place(call, {{call.distances.place(), "distances"}}, RunsVariant::no);
 }
 
-/// Chooses the device and the number of threads. There is no variant to choose, because the point source computes the
-/// distances.
+/// Chooses device and threads. There are no variants, because the point source computes the distances.
 template <class T>
 void choose(const TransformCall<T>& /*call*/, JobPlan<T>& plan) {
   plan.stays_on_gpu = plan.here.device == Device::gpu;

@@ -1,7 +1,7 @@
 // openmp_tiled: intermediate vertices are processed tile by tile. Each step updates the diagonal tile, then its row and
 // column, then the rest.
 //
-// What changes from `openmp_rows`: a whole tile of vertices is allowed as intermediate vertices at once. The diagonal
+// What changes from the previous rung: a whole tile of vertices is allowed as intermediate vertices at once. The diagonal
 // tile comes first, because it depends only on itself. The tiles of its row and column follow; they depend on the
 // diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. Once a tile
 // is in the cache, each of its elements is relaxed as many times as the tile has rows. Most operands therefore come
