@@ -97,7 +97,13 @@ class GRADUS_EXPORT ErrorMessage {
     std::int32_t vertex = 0;  ///< vertex of a graph, counted from 0
   };
 
-  ErrorMessage() = default;
+  // Defined out of line, because an error is thrown in a thousand places.
+  ErrorMessage();
+  ErrorMessage(const ErrorMessage&);
+  ErrorMessage(ErrorMessage&&) noexcept;
+  ErrorMessage& operator=(const ErrorMessage&);
+  ErrorMessage& operator=(ErrorMessage&&) noexcept;
+  ~ErrorMessage();
   ErrorMessage(const char* words);  // NOLINT(google-explicit-constructor): a text is a message
   ErrorMessage(std::string words);  // NOLINT(google-explicit-constructor)
   explicit ErrorMessage(Piece piece) : pieces{std::move(piece)} {}
@@ -124,7 +130,9 @@ inline ErrorMessage option(std::string_view name, int value) { return option(nam
 GRADUS_EXPORT ErrorMessage flag(std::string_view name);
 
 /// The fields of an error, all of them optional.
-struct ErrorFields {
+struct GRADUS_EXPORT ErrorFields {
+  ~ErrorFields();  // out of line like the members of ErrorMessage
+
   std::string code = {};      ///< one of error_code
   std::string argument = {};  ///< name of a parameter or of a member of an options struct: "clusters"
   std::string file = {};

@@ -41,6 +41,14 @@ std::string whole_text(const ErrorMessage& message, const ErrorFields& fields, c
 // ---------------------------------------------------------------------------------------------------------------------
 // Messages
 
+ErrorMessage::ErrorMessage() = default;
+ErrorMessage::ErrorMessage(const ErrorMessage&) = default;
+ErrorMessage::ErrorMessage(ErrorMessage&&) noexcept = default;
+ErrorMessage& ErrorMessage::operator=(const ErrorMessage&) = default;
+ErrorMessage& ErrorMessage::operator=(ErrorMessage&&) noexcept = default;
+ErrorMessage::~ErrorMessage() = default;
+ErrorFields::~ErrorFields() = default;
+
 ErrorMessage::ErrorMessage(const char* words) : ErrorMessage(std::string(words)) {}
 
 ErrorMessage::ErrorMessage(std::string words) {
