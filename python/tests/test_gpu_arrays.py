@@ -382,7 +382,7 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    # the model was fitted in one memory, its rows are in the other
+    # The model was fitted in one memory, and its rows are in the other.
     for fitted, rows in ((usual, array), (model, points)):
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()

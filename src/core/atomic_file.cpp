@@ -30,7 +30,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-// bytes written between two polls of the stop request
+// Number of bytes written between two polls of the stop request.
 constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;
 
 struct CloseDirectory {

@@ -145,7 +145,7 @@ End run_until(int call, const std::function<void()>& act) {
   };
   ::waitpid(child, &status, 0);
   if (!WIFSTOPPED(status)) return ended(End::failed);
-  // the process stops twice per system call: at its start and at its end
+  // The process stops twice per system call: at its start and at its end.
   for (int stop = 0; stop < 2 * call - 1; ++stop) {
     if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return End::untraceable;
     ::waitpid(child, &status, 0);
