@@ -57,15 +57,16 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;            ///< excludes `least` itself
-  bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
-  bool is_file = false;                ///< the value is a file name
-  bool in_job = true;                  ///< the option identifies a job in checkpoints and across ranks
-  bool recorded = true;                ///< part of the record of a run, and an argument in Python
-  bool optional = false;               ///< the default means "not given": None in Python, null in records
-  bool from_input = false;             ///< the input determines the value if the command line does not
-  std::string_view calls = {};         ///< further Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< value that estimators without this option use, as in scikit-learn
+  bool above_least = false;     ///< excludes `least` itself
+  bool finite = true;           ///< excludes NaN (for options without a range) and infinity
+  bool is_file = false;         ///< the value is a file name
+  bool in_job = true;           ///< the option identifies a job in checkpoints and across ranks
+  bool recorded = true;         ///< part of the record of a run, and an argument in Python
+  bool optional = false;        ///< the default means "not given": None in Python, null in records
+  bool from_input = false;      ///< the input determines the value if the command line does not
+  std::string_view calls = {};  ///< further Python functions with this argument: "kmeans_memory KMeans"
+  std::string_view scikit_learn =
+      {};  ///< value of the estimators that do not have this option; it makes them behave as in scikit-learn
 };
 
 struct Option : OptionFacts {
@@ -142,7 +143,7 @@ std::pair<std::int64_t, std::int64_t> integer_range(const Option& row);
 /// Throws UsageError if the value of the option is out of range or not an enumerator.
 void check_option(const Option& row, const void* options);
 
-/// Throws UsageError if the value is out of the option's range. The message calls the option `name`.
+/// Throws UsageError if the value is out of the option's range. `name` is the option's name in the message.
 void check_value(const Option& row, const Value& value, std::string_view name);
 
 /// Returns the value as text for the command line and records. A number becomes the shortest text that parses to it.
@@ -161,8 +162,8 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member whose type Value does not contain to text and back, by text(const Content&) and value(const
-/// std::string&). Specialized next to the table.
+/// Converts a member to text and back, if its type is none of the types of Value. text(const Content&) returns the
+/// text, and value(const std::string&) returns the member. Specialized next to the table.
 template <class Content>
 struct TextOf;
 
@@ -196,7 +197,7 @@ concept WrittenAsText = requires(const Content& content) {
   TextOf<Content>::text(content);
 };
 
-/// The type inside an optional member.
+/// The type of the value that a std::optional member may contain. For any other member, the type of the member.
 template <class Content>
 struct Inside {
   using Type = Content;
