@@ -166,8 +166,7 @@ struct Variant {
                               ///< `same_bits`, even two runs with different numbers of threads do
   bool device_input = false;  ///< accepts views of GPU memory; the driver copies views of host memory to the GPU
   bool on_ranks = false;      ///< several ranks may share the work: see Execution::communicator
-  bool baseline =
-      false;  ///< the variant calls another library, which may be missing on a machine; never chosen automatically
+  bool baseline = false;      ///< calls another library, which a machine may lack; never chosen automatically
   const OptionTable* options = nullptr;  ///< the variant-specific options: see core/variant_options.hpp
   /// Reports whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;

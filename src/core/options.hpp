@@ -57,16 +57,15 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;     ///< excludes `least` itself
-  bool finite = true;           ///< excludes NaN (for options without a range) and infinity
-  bool is_file = false;         ///< the value is a file name
-  bool in_job = true;           ///< the option identifies a job in checkpoints and across ranks
-  bool recorded = true;         ///< part of the record of a run, and an argument in Python
-  bool optional = false;        ///< the default means "not given": None in Python, null in records
-  bool from_input = false;      ///< the input determines the value if the command line does not
-  std::string_view calls = {};  ///< further Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn =
-      {};  ///< value of the estimators that do not have this option; it makes them behave as in scikit-learn
+  bool above_least = false;            ///< excludes `least` itself
+  bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
+  bool is_file = false;                ///< the value is a file name
+  bool in_job = true;                  ///< the option identifies a job in checkpoints and across ranks
+  bool recorded = true;                ///< part of the record of a run, and an argument in Python
+  bool optional = false;               ///< the default means "not given": None in Python, null in records
+  bool from_input = false;             ///< the input determines the value if the command line does not
+  std::string_view calls = {};         ///< further Python functions with this argument: "kmeans_memory KMeans"
+  std::string_view scikit_learn = {};  ///< value of estimators without this option: they behave like scikit-learn
 };
 
 struct Option : OptionFacts {

@@ -234,7 +234,8 @@ TEST(PinnedTeam, RestoresThreadsThatTheRuntimeReplaced) {
   const std::vector<std::vector<int>> before = team_affinity(4);
   {
     const PinnedTeam team(4, Pinning::compact);
-    // Libgomp ends two threads here. For the next region it starts new threads, which are pinned like thread 0.
+    // GNU's OpenMP runtime ends two threads here. For the next region it starts new threads, which are pinned like
+    // thread 0.
     team_affinity(2);
     team_affinity(4);
   }
