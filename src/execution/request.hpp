@@ -31,7 +31,7 @@ detail::ViewFacts facts_of(VectorView<T> elements) {
   return {elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)};
 }
 
-/// Throws UsageError if the view is malformed (host or device): see gradus/array.hpp.
+/// Throws UsageError if the view is malformed (see gradus/array.hpp). The view may be in host memory or on a GPU.
 template <class T>
 void check_view(MatrixView<T> rows, const char* what) {
   detail::check_view(facts_of(rows), what);
