@@ -524,8 +524,8 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   return true;
 }
 
-/// Throws if the first row has text in coordinate columns and the user can choose columns but has not. `at` is the next
-/// row.
+/// Throws InputError if the first row has text in coordinate columns. Does nothing if the user has chosen the columns,
+/// or cannot choose them. `at` is the next row.
 void CsvBeginning::refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<std::string_view>> below;

@@ -80,7 +80,7 @@ struct CsvChunk {
   std::size_t all_rows() const { return rows + incomplete.rows.size(); }
 };
 
-/// Parses the rows of a table. Any number of threads may use it concurrently.
+/// Parses the rows of a table. Any number of threads may use the same object concurrently.
 struct CsvRows {
   char separator = ',';  ///< ' ' stands for any number of blanks
   Comment comment = {};
