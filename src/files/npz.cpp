@@ -297,7 +297,7 @@ ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view nam
     if (entry.size / most_expansion > entry.packed)
       archive.refuse(Archive::about(entry) + "claims to unpack to " + core::size_text(entry.size) + ", more than " +
                      core::size_text(entry.packed) + " of packed data can hold");
-    // Not initialised, because the decompression writes each byte once.
+    // The memory is not initialised, because the decompression writes each byte once.
     auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);
     if (!memory)
       throw OutOfMemoryError("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));
