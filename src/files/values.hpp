@@ -96,7 +96,8 @@ struct Tensor {
   }
 };
 
-/// Converts points to `type` if necessary. Messages use `name` and number rows from `first_row`.
+/// Converts points to `type` if necessary. Messages contain `name` and the number of a row. The first row has the
+/// number `first_row`.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {},
                std::int64_t first_row = 0);
 
@@ -106,7 +107,7 @@ Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std
 /// the number of remaining rows in all files.
 void name_rows_left(Points& points, std::int64_t rows);
 
-/// Converts the points' own weights to T. `name` appears in messages.
+/// Converts the weights that were read together with the points to T. `name` appears in messages.
 template <class T>
 VectorOf<T> weights_as(const Points& points, const std::string& name);
 

@@ -69,8 +69,8 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
 }
 
 void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
-  // The last level of the tree orders the cells differently from their indices. For each axis, find the part that a
-  // cell's index on this axis contributes to the cell's position in the last level.
+  // The last level of the tree orders the cells differently from their indices. A cell's index on an axis contributes a
+  // part to the cell's position in the last level. Computes these parts for each axis.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
   Node box{};
