@@ -49,7 +49,7 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
-/// One column with the given values. The rows in `first` are the initial centroids.
+/// One column with the given values. `first` contains the numbers of the rows that are the initial centroids.
 CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
   CaseData data =
       plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);

@@ -87,7 +87,7 @@ class PreparedCase {
   bool well_conditioned_ = true;
 };
 
-/// Gives loops over all problems access to the cases of this problem.
+/// Makes the cases of this problem available to loops over all problems.
 struct Trial : Room {
   using Variant = kmeans_detail::Variant;
   using Case = kmeans_detail::Case;

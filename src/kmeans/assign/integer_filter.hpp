@@ -44,11 +44,10 @@ struct FilterView {
   double largest_error;        ///< greatest norm of a centroid's quantization error, in steps
   double largest_half_square;
 
-  bool dot_instructions;  ///< true if the machine has dot-product instructions
-  const std::uint8_t*
-      byte_panels;           ///< centroids quantized to 8 bits, increased by 128; null if there is no 8-bit level
-  double byte_steps;         ///< quantization steps for a scaled length of 1
-  double byte_largest_norm;  ///< like largest_norm, but for the 8-bit level
+  bool dot_instructions;            ///< true if the machine has dot-product instructions
+  const std::uint8_t* byte_panels;  ///< 8-bit centroids, each value plus 128; null if there is no 8-bit level
+  double byte_steps;                ///< quantization steps for a scaled length of 1
+  double byte_largest_norm;         ///< like largest_norm, but for the 8-bit level
   double byte_largest_error;
 };
 
