@@ -81,8 +81,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto any_bound = hn::Set(lanes, 2.0) +
                          (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) * inverse +
                          hn::Abs(q) * hn::Set(lanes, 0x1p-99);
-  // `lost` is the rounding error of `rest` (Knuth's sum). The low limb may have more bits than a double, so the
-  // rounding error of `c` matters too.
+  // `lost` is the rounding error of `rest` (Knuth's sum). The low limb may have more bits than a double, so `c` has a
+  // rounding error as well. The mean is exact only if both rounding errors are zero.
   const auto of_low = rest - second;
   const auto lost = (second - (rest - of_low)) + (c - of_low);
   const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
