@@ -48,21 +48,22 @@ struct ExactUpdateJob {
   const std::int32_t* moved_points;
   const std::int32_t* moved_from;
   const PassCounters* counters;
-  const double* to_high;  ///< d; scale to the high limb of each column's grid
-  const int* units;       ///< d; unit of each column's grid
-  const int* on_grid;     ///< d; Statistics::is_on_grid of each column
+  const double* to_high;  ///< per column: scale to the high limb of the column's grid
+  const int* units;       ///< per column: unit of the column's grid
+  const int* on_grid;     ///< per column: Statistics::is_on_grid
   double to_low;          ///< scale to the low limb; the same for all columns
   int bits;
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
   double coordinate_scale;  ///< see Statistics
-  const double* middle;     ///< d, for the history's inertia
-  Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  unsigned int* sizes;      ///< k: number of entries per cluster
-  unsigned int* cursors;    ///< k: position of the next entry of the cluster
-  unsigned int* order;      ///< n: entries ordered by cluster
-  const T* centroids;       ///< k x d
+  const double*
+      middle;  ///< per column: middle of the points' range, relative to which the history's inertia is computed
+  Word* sums;  ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
+  unsigned int* sizes;    ///< k: number of entries per cluster
+  unsigned int* cursors;  ///< k: position of the next entry of the cluster
+  unsigned int* order;    ///< n: entries ordered by cluster
+  const T* centroids;     ///< k x d
   T* next;
   double* parts;  ///< 2 k: for each cluster, first the movement of its centroid, then (from k on) its explained inertia
   UpdateState* state;
@@ -411,7 +412,7 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column, accurate to a few roundings, for the history.
+  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
   __device__ double mean_from_middle(int cluster, int dim) const {
     core::Grid grid;  // to_low is the same for all columns
     grid.to_low = job.to_low;
