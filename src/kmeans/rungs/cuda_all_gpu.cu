@@ -41,7 +41,8 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   double* const cluster_weights = sums + k * d;
   auto* const counts = reinterpret_cast<unsigned long long*>(cluster_weights + k);
   T* const near = reinterpret_cast<T*>(counts + k);
-  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;  // also clears the counts
+  // Clears the sums, the weights and the counts, which are adjacent.
+  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;
   for (int index = thread; index < k * d; index += threads) near[index] = centroids[index];
   __syncthreads();  // centroids and zeros are complete before any thread uses them
 
