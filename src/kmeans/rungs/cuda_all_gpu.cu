@@ -223,7 +223,7 @@ void launch_update(LoopMemory<T>& memory) {
   cuda::check_launch("update_centroids");
 }
 
-// Also instantiated for cuda_graph.
+// Instantiates the functions for this variant and for cuda_graph.
 #define GRADUS_INSTANTIATE(T)                                                         \
   template std::size_t allow_assign_and_sum<T>(std::int64_t, std::int64_t);           \
   template void launch_assign_and_sum<T>(LoopMemory<T>&, std::int64_t, std::int64_t); \
