@@ -72,8 +72,7 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia =
-      std::numeric_limits<double>::quiet_NaN();  ///< set only if the engine computes the inertia in the pass anyway
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes it anyway
 };
 
 /// The stopping rules for an engine that iterates by itself.
@@ -325,8 +324,8 @@ class Lloyd {
 
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
-  // Returns true if there is so much work that it is worthwhile to wake the threads. (Even a parallel region of one
-  // thread makes system calls.)
+  // Returns true if there is enough work for more than one thread. Threads take time to wake. (Even a parallel region
+  // of one thread makes system calls.)
   bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
   cpu::Range all_clusters() const { return {0, problem_.k()}; }
 

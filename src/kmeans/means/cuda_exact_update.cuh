@@ -57,13 +57,12 @@ struct ExactUpdateJob {
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
   double coordinate_scale;  ///< see Statistics
-  const double*
-      middle;  ///< per column: middle of the points' range, relative to which the history's inertia is computed
-  Word* sums;  ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  unsigned int* sizes;    ///< k: number of entries per cluster
-  unsigned int* cursors;  ///< k: position of the next entry of the cluster
-  unsigned int* order;    ///< n: entries ordered by cluster
-  const T* centroids;     ///< k x d
+  const double* middle;     ///< per column: middle of the range; the history's inertia is relative to it
+  Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
+  unsigned int* sizes;      ///< k: number of entries per cluster
+  unsigned int* cursors;    ///< k: position of the next entry of the cluster
+  unsigned int* order;      ///< n: entries ordered by cluster
+  const T* centroids;       ///< k x d
   T* next;
   double* parts;  ///< 2 k: for each cluster, first the movement of its centroid, then (from k on) its explained inertia
   UpdateState* state;

@@ -660,10 +660,9 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<__half> half_centroids_;
   cuda::DeviceBuffer<float> half_squares_;
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
-  cuda::DeviceBuffer<TensorLengths>
-      cluster_lengths_;                 ///< one element per cluster, followed by the greatest lengths of all clusters
-  cuda::DeviceBuffer<double> columns_;  ///< the middle and the scale to the high limb of each column
-  cuda::DeviceBuffer<int> units_;       ///< the unit of each column's grid, followed by flags of Statistics::is_on_grid
+  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< the lengths of all clusters, followed by their maxima
+  cuda::DeviceBuffer<double> columns_;                 ///< the middle and the scale to the high limb of each column
+  cuda::DeviceBuffer<int> units_;  ///< the unit of each column's grid, followed by flags of Statistics::is_on_grid
   cuda::DeviceBuffer<std::int32_t> labels_;
   cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists, each with n elements
   cuda::DeviceBuffer<std::int32_t> candidates_;
@@ -682,8 +681,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ =
-      0;  ///< number of doubtful points in the current pass, without those of its last portion
+  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass before its last portion
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
