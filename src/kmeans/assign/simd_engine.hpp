@@ -118,9 +118,8 @@ class SimdEngine {
       const cpu::PayingTeam::Share own_time(timed);
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        // Allocated by the thread that uses it, so the memory is near that thread.
-        if (!worker) worker = std::make_unique<Worker>(*this);
-        if (threads > 1) {  // a single thread updates sums_ directly
+        if (!worker) worker = std::make_unique<Worker>(*this);  // allocated by the thread that uses it
+        if (threads > 1) {                                      // a single thread updates sums_ directly
           if (!worker->moved) worker->moved.emplace(problem_);
           else if (std::exchange(worker->moves, false)) worker->moved->clear();
         }
