@@ -35,7 +35,7 @@ constexpr std::size_t most_tiles = 64;
 // Memory is reserved for this number of list elements per cell. When the lists are full, a box uses the list of a
 // larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // limits the work on a tile, per occupied cell of the tile
+constexpr std::int64_t work_per_cell = 48;  // permitted work on a tile for each occupied cell of the tile
 
 }  // namespace
 
@@ -218,7 +218,8 @@ class CellTable::TileBuilder {
     return count;
   }
 
-  // Computes the middle and half the length of an edge of a box, rounded outwards.
+  // Computes the middle of an edge of a box, and half the length of the edge. Rounds the half length up, so that the
+  // edge contains all points of the box.
   void edges(int number, std::int32_t first, int size, double& middle, double& half) const {
     const CellAxis& axis = table_.axes_[static_cast<std::size_t>(number)];
     const std::int32_t last = first + (1 << size) - 1;

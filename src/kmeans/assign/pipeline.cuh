@@ -54,7 +54,7 @@ struct Pipeline {
   static constexpr int cluster_bytes = clusters * row_bytes;
   static constexpr int stage_bytes = cluster_bytes + (resident ? 0 : point_bytes);
   static constexpr int point_slots = 2;  ///< the next tile of points arrives while the current one is in use
-  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one tile of clusters per stage, and one in use
+  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one slot per stage, and one for the tile in use
 
   struct Memory {
     unsigned char points[point_slots][resident ? Chunks * point_bytes : 1024];
@@ -250,8 +250,8 @@ class PipelineBlock {
     cuda::Barrier points_left[Shape::point_slots];
 
     __device__ void start() {
-      // Every thread that reads arrives at the barrier, so that racecheck can track the reads. With one arriving lane
-      // per warp, the kernel would not be faster.
+      // Each thread that reads from a stage arrives at the barrier itself, so that racecheck can track its reads. If
+      // one lane arrived for each warp, the kernel would not be faster.
       constexpr int readers = 128 * Shape::groups;
       for (int stage = 0; stage < pipeline_stages; ++stage) {
         filled[stage].start(1);

@@ -94,8 +94,8 @@ void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::s
 inline constexpr double operations_of_the_first_launch = 0x1p34;
 
 /// The engine of the variants that assign on the GPU and update on the CPU. `assign(points, count, centroids, labels,
-/// stream)` launches the variant's kernel for `count` points. All its pointers refer to GPU memory. `points` and
-/// `labels` start at the first of these points, and the centroids have `layout`.
+/// stream)` launches the variant's kernel for `count` points. All pointers that `assign` receives refer to GPU memory.
+/// `points` and `labels` start at the first of these points, and the centroids have `layout`.
 template <class T, class Assign>
 class CudaAssignEngine {
  public:

@@ -115,8 +115,7 @@ Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weight
   for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
   const auto [longest, farthest] = box_of(statistics);
-  // The factor 2 covers the rounding errors of the distance chain and of this sum. These errors are far smaller than
-  // the factor allows.
+  // The factor 2 covers the rounding errors of the distance chain and of this sum. It is much greater than necessary.
   if (!std::isfinite(2 * farthest))
     throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");

@@ -39,9 +39,9 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
   // This target has no instruction that converts 64-bit integers to doubles. Instead, the upper and the lower half of
-  // the integer are written into the low bits of two doubles, whose values are then 2^84 + 2^63 + upper 2^32 and 2^52 +
-  // lower. Subtracting the constants 2^84 + 2^63 and 2^52 is exact. The rounding error of the sum of the two
-  // differences is computed exactly, too (Dekker).
+  // the integer are written into the low bits of two doubles. The values of these doubles are 2^84 + 2^63 + upper *
+  // 2^32 and 2^52 + lower. Subtracting the constants 2^84 + 2^63 and 2^52 is exact. The rounding error of the sum of
+  // the two differences is computed exactly, too (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));

@@ -64,7 +64,7 @@ struct ExactUpdateJob {
   unsigned int* order;      ///< n: entries ordered by cluster
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: for each cluster, first the movement of its centroid, then (from k on) its explained inertia
+  double* parts;  ///< 2 k: the movements of all centroids, followed by the explained inertias of all clusters
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
@@ -519,7 +519,7 @@ __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
   if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
-  double total = 0;  // thread 0 adds up the shift, thread 32 the explained inertia
+  double total = 0;  // thread 0 adds up the shift, and thread 32 adds up the explained inertia
   for (int first = 0; first < job.k; first += share) {
     const int count = job.k - first < share ? job.k - first : share;
     for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {

@@ -110,7 +110,8 @@ class FitBlock {
     Word* const difference = differences_of(step);
     if (tally_.changed > 0) add_moved(difference);
     if (is_first()) {
-      // Clear the set of differences of the next iteration. All blocks have read it before the last barrier.
+      // Clears the set of differences that the next iteration will use. All blocks have read this set before the last
+      // barrier.
       Word* const later = differences_of(step + 1);
       for (int word = thread(); word <= words_; word += threads()) later[word] = 0;
     }
