@@ -616,8 +616,8 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // A sticky bit stands for an unknown fraction in (0, 1). The test uses the fraction 1/2. In this case the mantissa
-    // must have more bits than the type.
+    // A sticky bit stands for an unknown fraction in (0, 1). The test uses the fraction 1/2. With a sticky bit,
+    // the mantissa must have more bits than the type, so shorter mantissas are skipped.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }

@@ -154,8 +154,8 @@ TEST(StartableThreads, LimitATeam) {
               return ready > 2 && ready < 9 && chosen_threads(1e12, {.threads = 100}) == 100;
             }),
             "");
-  // This test must be the first one of the process that runs a team on several threads. Otherwise the child process
-  // would be refused for another reason.
+  // This process must not have run a team on several threads before. Otherwise the child process would be refused for
+  // another reason.
   const std::string message = where_threads_are_few([] {
     require_startable(100);
     return true;

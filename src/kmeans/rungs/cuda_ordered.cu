@@ -308,7 +308,7 @@ struct TileWalk {
       if (moves) {
         lists.moves[lists.waiting + __popc(moving & ((1u << lane) - 1))] = {
             point, static_cast<unsigned short>(before[index]), static_cast<unsigned short>(now[index])};
-        tally.changed += label != new_tile;  // the points of a new tile are already counted
+        tally.changed += label != new_tile;  // the points of a new tile have been counted above
       }
       lists.waiting += __popc(moving);
     }

@@ -72,7 +72,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    // Past the end, repeats the last point.
+    // The last tile is completed with copies of the last point.
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;
     return job.points + point * job.stride;
   };
@@ -155,7 +155,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      // Past the end, repeats the last point.
+      // The last tile is completed with copies of the last doubtful point.
       const std::int64_t place = first + index < count ? first + index : count - 1;
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
