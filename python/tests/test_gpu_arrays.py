@@ -382,7 +382,8 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    for fitted, rows in ((usual, array), (model, points)):  # the rows are in another place than the fitted points
+    # The model was fitted in one memory, and its rows are in the other.
+    for fitted, rows in ((usual, array), (model, points)):
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
         distances = fitted.transform(rows)
@@ -449,7 +450,8 @@ def test_starts_of_an_estimator_on_a_gpu(library, capsys):
 
 
 def test_a_stream_behind_a_long_kernel(torch):
-    """A tensor that is written late gives correct labels with its stream, and wrong ones at least once without it."""
+    """The call reads a tensor that is written late. If the call receives the stream of the tensor, the labels are
+    correct. Without the stream, at least one call returns incorrect labels."""
     random = np.random.default_rng(9)
     points = random.random((5000, 8), np.float32)
     means = points[:16].copy()
@@ -464,7 +466,7 @@ def test_a_stream_behind_a_long_kernel(torch):
         rows.copy_(bad)
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            torch.cuda._sleep(20_000_000)  # about 10 ms
+            torch.cuda._sleep(20_000_000)  # waits this number of clock cycles, about 10 ms
             rows.copy_(good)
         labels = gradus.kmeans_predict(means, rows, **stream).cpu().numpy()
         torch.cuda.synchronize()

@@ -1,5 +1,5 @@
-"""Runs calls whose rows are on several processes. The results have the bits of one process, and if one process raises an
-error, all do."""
+"""Runs calls whose rows are on several processes. The results have the same bits as the results of a single process. If
+one process raises an error, all processes raise it."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""python -m gradus.sklearn and gradus.sklearn.patch(): scripts as users write them, unchanged, and run as `python` runs them."""
+"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts are unchanged scripts of users, and they run
+as `python` would run them."""
 
 import copy
 import os
@@ -412,7 +413,7 @@ def test_the_device_of_a_run(tmp_path):
 
 def test_tests_of_scikit_learn():
     """scikit-learn's own tests pass under the patch, except tests that compare one random start of both libraries, or
-    that decide a tie between equally far points."""
+    that depend on a tie between two points that are equally far from their centroids."""
     differs = ("test_dense_sparse or (test_nonuniform_strategies and kmeans)",)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "patched_scikit_learn", "-k",
                f"not ({' or '.join(differs)})", "--pyargs", "sklearn.cluster.tests.test_k_means",

@@ -23,7 +23,7 @@ inline int block_threads(const Execution& execution, int preferred) {
   return threads;
 }
 
-/// Returns the number of blocks of `threads` threads for one thread per element.
+/// Returns the number of blocks that are needed to give each element one thread. A block has `threads` threads.
 inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
@@ -69,7 +69,8 @@ inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
   const auto allowed = static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes);
-  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the default of 48 KiB includes static memory
+  // The limit of 48 KiB, which is the default, covers static and dynamic memory together.
+  if (bytes + attributes.sharedSizeBytes <= allowed) return;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(std::max(bytes, allowed))),
         "cudaFuncSetAttribute");

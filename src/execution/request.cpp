@@ -135,8 +135,8 @@ std::uint64_t memory_left(const Execution& execution) {
 }  // namespace
 
 bool has_memory(std::uint64_t needed, const Execution& execution) {
-  // Does not query the available memory for a small job: a query takes 0.1 ms, as long as the job, and every machine
-  // has this much memory.
+  // A small job skips the query of the available memory. The query takes 0.1 ms, which is as long as the job, and every
+  // machine has the little memory that the job needs.
   constexpr std::uint64_t never_too_much = 16 << 20;
   if (execution.memory_limit > 0) return needed <= execution.memory_limit;
   return needed <= never_too_much || needed <= memory_left(execution);

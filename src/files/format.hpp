@@ -37,8 +37,8 @@ struct ReadFormats {
 };
 
 /// Registers the formats of a reader. The source file with the list of rows defines a static object of this class.
-/// Other code can then name the formats without this list: lower-level readers, readers for another purpose, and the
-/// guide.
+/// Lower-level readers, readers for another purpose, and the guide can then name the formats without access to the
+/// list.
 class RegisteredFormats {
  public:
   RegisteredFormats(Reader reader, ReadFormats formats) noexcept;

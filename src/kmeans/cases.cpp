@@ -49,7 +49,7 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
-/// One column with the given values. The rows in `first` are the initial centroids.
+/// One column with the given values. `first` contains the numbers of the rows that are the initial centroids.
 CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
   CaseData data =
       plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);
@@ -120,8 +120,8 @@ void add_extreme_scales(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
-  // The differences in the other columns are so small that scaling them to 1 makes the constant column overflow.
-  // kmeans_test has this case for doubles.
+  // Column 0 is constant. The differences in the other columns are so small that a scale factor that enlarges them to 1
+  // makes column 0 overflow. kmeans_test has this case for doubles.
   add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
@@ -558,7 +558,7 @@ void add_grids(std::vector<Case>& list) {
   });
   add_case(list, "offset_1e8_d1", [](auto seed) {
     CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
-    // Rounded to float, these rows have only about 125 different values.
+    // If these rows are rounded to float, only about 125 different values remain.
     data.well_conditioned = false;
     return data;
   });
@@ -761,7 +761,7 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
 
 namespace {
 
-// Scales rows to unit length. For such rows, the cosine metric equals the Euclidean one.
+// Scales rows to unit length. For such rows, the cosine metric and the Euclidean metric give the same result.
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

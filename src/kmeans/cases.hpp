@@ -40,10 +40,10 @@ void accept_coinciding_points(KMeansOptions& options);
 
 /// Checks a result against its contract. Returns "" if the result is correct, otherwise a description of the defect.
 ///
-/// Textbook rounding sometimes assigns a point on the border of two clusters to the other cluster, which also changes
-/// the centroids. Therefore the contract `within` promises only two things for all data: the inertia is as good as the
-/// oracle's, and labels and counts match each other. For `well_conditioned` data, it also promises centroids near the
-/// oracle's.
+/// If a point is on the border of two clusters, textbook rounding and the oracle sometimes assign it to different
+/// clusters. This also changes the centroids. Therefore the contract `within` promises only two things for all data:
+/// the inertia is as good as the oracle's, and labels and counts match each other. For `well_conditioned` data, it also
+/// promises centroids near the oracle's.
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
                     const core::Contract& contract, bool well_conditioned);
@@ -87,7 +87,7 @@ class PreparedCase {
   bool well_conditioned_ = true;
 };
 
-/// Gives loops over all problems access to the cases of this problem.
+/// Makes the cases of this problem available to loops over all problems.
 struct Trial : Room {
   using Variant = kmeans_detail::Variant;
   using Case = kmeans_detail::Case;

@@ -40,7 +40,7 @@ struct Shape {
   double operations() const {
     return static_cast<double>(points) * static_cast<double>(dimensions) * static_cast<double>(clusters);
   }
-  /// Returns the number of multiply-adds of choosing the initial centroids without pruning.
+  /// Returns the number of multiply-adds that are needed to choose the initial centroids without pruning.
   double first_operations() const {
     return static_cast<double>(points) * static_cast<double>(dimensions) * first_distances;
   }

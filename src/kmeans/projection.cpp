@@ -17,7 +17,7 @@ namespace gradus {
 namespace {
 
 /// Returns the row numbers to show, in ascending order. If there are too many rows, returns a sample. The sample is so
-/// small that computing the components takes about a second.
+/// small that the components can be computed in about a second.
 std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
   constexpr std::int64_t most_numbers = 4'000'000;
   const std::int64_t most = std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);

@@ -20,8 +20,9 @@ std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilt
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
 
-/// Returns where_it_pays if there is enough memory for the copies that speed up seeding and iterations, otherwise
-/// never. Points on a GPU need no such copies. `bytes(filter)`: returns the memory of the job with that filter.
+/// Returns SeedingFilter::where_it_pays if there is enough memory for the copies that speed up seeding and iterations.
+/// Otherwise returns SeedingFilter::never. Points on a GPU need no such copies. `bytes(filter)`: returns the memory of
+/// the job with that filter.
 template <class Bytes>
 SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
   return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)

@@ -36,7 +36,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
     points.source().admit(labels.data(), "labels");
-    // With several fits, it is known only at the end which fit's labels the caller gets.
+    // The caller gets the labels of the best fit. With several fits, the best one is known only at the end.
     if (options.restarts == 1) problem.labels_on_gpu = labels.data();
   }
   if (options.tolerance > 0) {
@@ -46,7 +46,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   return problem;
 }
 
-/// Runs the fits of a job one after another. If there is a checkpoint, starts there.
+/// Runs the fits of a job one after another. If there is a checkpoint, resumes from it.
 template <class T>
 class Restarts {
  public:

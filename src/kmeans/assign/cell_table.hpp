@@ -20,7 +20,7 @@ inline constexpr std::int64_t grid_cluster_limit = 65536;
 struct CellAxis {
   double origin = 0;  ///< middle of the first cell
   double step = 1;
-  double slack = 0;  ///< in cells; covers the rounding errors of callers that compute i
+  double slack = 0;  ///< in cells; large enough to cover the rounding errors of callers that compute i
   double lowest = 0;
   double highest = 0;
   int bits = 0;  ///< the axis has 2^bits cells

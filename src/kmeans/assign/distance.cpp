@@ -33,7 +33,7 @@ constexpr std::int64_t group = 4 * lanes;  // number of points in a tile
 constexpr std::int64_t tile_dims = 64;     // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
 // Number of coordinates of each centroid that are converted to double at a time.
 constexpr std::int64_t panel_dims = 1024;
-constexpr std::int64_t panel_values = 8192;  // 64 KiB of converted coordinates, in the L2 cache
+constexpr std::int64_t panel_values = 8192;  // the converted coordinates occupy 64 KiB, which fit in the L2 cache
 constexpr std::int64_t most_centroids = 16;
 
 // Loads 4 (or 2) coordinates as doubles.

@@ -17,8 +17,9 @@ struct Conversion {
   int stride;
 };
 
-/// Converts one row with `lanes` adjacent lanes. If `sign` is -1, stores the negated row. Lengths are rounded up. All
-/// lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` = false.
+/// Converts one row. A row is shared by `lanes` adjacent lanes of a warp. If `sign` is -1, stores the negated row.
+/// Lengths are rounded up. All lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` =
+/// false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {

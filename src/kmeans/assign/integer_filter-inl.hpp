@@ -258,7 +258,7 @@ template <bool dot>
   multiply_with<false>(rows, count, panels, offsets, dimensions, first, last, scores, score_stride);
 }
 
-// Returns the least of a row of scores. `count` is a multiple of the vector length.
+// Returns the least score of a row of `count` scores. `count` is a multiple of the vector length.
 [[maybe_unused]] std::int32_t least_score(const std::int32_t* scores, std::int64_t count) {
   const hn::ScalableTag<std::int32_t> lanes;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
@@ -306,7 +306,7 @@ struct QuantizedPoints {
   double label_error;  // error bound including the canonical chain
 };
 
-// Computes half the squared norm of each centroid in steps of the score.
+// Computes half the squared norm of each centroid. The unit of the result is a score step.
 template <class T>
 void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
   for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
@@ -362,7 +362,8 @@ double exact_distance(const T* point, const T* centroid, std::int64_t dimensions
   return sum;
 }
 
-// Computes the squared distance in T by whole vectors, with a relative error of at most distance_rounding().
+// Computes the squared distance in the type T. Processes whole vectors of coordinates. The relative error is at most
+// distance_rounding().
 template <class T>
 double near_distance(const T* point, const T* centroid, std::int64_t dimensions) {
   const hn::ScalableTag<T> lanes;
@@ -406,8 +407,8 @@ std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::i
     distances[index] = near_distance(row, filter.centroids + candidates[index] * d, d);
     least = distances[index] < least ? distances[index] : least;
   }
-  // If a distance overflows, it becomes infinite and its cluster stays a candidate. Errors by underflow are far below
-  // the added constant.
+  // If a distance overflows, it becomes infinite and its cluster stays a candidate. Errors caused by underflow are far
+  // below the constant that is added to the limit.
   const double limit = least * (1 + 2.1 * distance_rounding<T>(d)) + (sizeof(T) == 4 ? 1e-30 : 1e-290);
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < count; ++index) {

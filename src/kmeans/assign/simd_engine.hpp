@@ -78,7 +78,8 @@ class SimdEngine {
   // Returns the number of points between two polls of the stop request. This is block_points, or fewer if the assigner
   // supports blocks of any size and a point takes much work. The number is a power of two, so it divides block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
-    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // vector operations, which take some milliseconds
+    // This number of vector operations takes some milliseconds.
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
@@ -117,7 +118,7 @@ class SimdEngine {
       const cpu::PayingTeam::Share own_time(timed);
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(*this);  // allocated by the thread, on its own pages
+        if (!worker) worker = std::make_unique<Worker>(*this);  // allocated by the thread that uses it
         if (threads > 1) {                                      // a single thread updates sums_ directly
           if (!worker->moved) worker->moved.emplace(problem_);
           else if (std::exchange(worker->moves, false)) worker->moved->clear();

@@ -12,7 +12,7 @@
 #define GRADUS_KMEANS_SIMD_ROWS
 namespace gradus::kmeans_detail {
 
-// Plain data, because code compiled for other instruction sets reads it.
+// The arguments of move_rows() for the kernels. Plain data, because code compiled for other instruction sets reads it.
 template <class T>
 struct MovedRows {
   const T* rows;  // rows of a block
@@ -66,8 +66,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
-  // Uses no branches, because changes are unpredictable. Storing a whole vector at out + found is safe, because found
-  // <= index and so the vector ends within the `count` elements.
+  // Uses no branches, because changes are unpredictable. It is safe to store a whole vector at out + found. Since found
+  // <= index, the vector ends within the `count` elements.
   const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
@@ -460,7 +460,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
-  // For longer rows, squared_distances_of_pairs() computes the chains by vectors across points.
+  // In longer rows, squared_distances_of_pairs() computes the chains, one point per vector lane.
   constexpr std::int64_t short_row = 8;
   double distances[block_points];
   const bool by_vectors = problem.d() > short_row;

@@ -1,4 +1,4 @@
-// Vectorised steps around the assignment that the production variants share.
+// Vectorised steps around the assignment. The production variants share these steps.
 #pragma once
 
 #include "core/exact_total.hpp"

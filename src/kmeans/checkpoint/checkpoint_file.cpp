@@ -211,7 +211,7 @@ void require_no_other_file(const std::string& path, bool resumes) {
 }
 
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
-  // Writing holds three sets of centroids; reading holds three sets and the bytes of the file.
+  // The writer keeps three sets of centroids in memory. The reader keeps three sets and the bytes of the file.
   return 6 * centroid_bytes;
 }
 
@@ -303,7 +303,7 @@ void CheckpointFile<T>::start(core::NpzContent content) {
   content_ = std::move(content);
   try {
     writer_ = std::thread([this] { write_content(); });
-  } catch (const std::system_error&) {  // the system cannot start another thread
+  } catch (const std::system_error&) {  // if the system cannot start another thread, this thread writes the file
     write_content();
   }
 }

@@ -79,7 +79,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   bool is_due() const override;
   void write_seeding() override;  ///< writes even if no row is chosen yet
 
-  /// Writes the rows chosen so far after a stop request, unless the file already holds a later state.
+  /// After a stop request, writes the rows that have been chosen so far. Does nothing if the file already holds a later
+  /// state.
   void write_what_is_chosen();
   /// Waits until the file is on disk.
   void wait();
@@ -95,7 +96,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   const KMeansResult<T>* best_ = nullptr;
   bool has_begun_ = false;
   core::Clock::time_point last_ = core::Clock::now();
-  core::NpzContent content_;      ///< while the writer thread runs, only this thread uses content_ and failure_
+  core::NpzContent content_;      ///< while the writer thread runs, only the writer thread uses content_ and failure_
   std::string failure_;           ///< the error message of the writer thread
   std::string reported_failure_;  ///< the last message reported to the caller
   std::thread writer_;

@@ -275,7 +275,7 @@ class Criteria {
       const core::PhaseTimer timer(phases, "examine");
       for (const auto& labels : labelings_) present_.push_back(check_labels(labels));
       const std::int64_t side = std::min<std::int64_t>(sample_size(), 1 << 12);
-      // Limits the number of columns, so that the product stays below 2^63. The limit does not affect the result.
+      // Limits the number of columns. Otherwise the product could exceed 2^63. The limit does not affect the result.
       const std::int64_t columns = std::min<std::int64_t>(points_.columns(), 1 << 10);
       execution::check_memory(bytes(), execution_, "fewer labelings at a time, or fewer points for the silhouette");
       constexpr double nanoseconds_a_product = 0.4;

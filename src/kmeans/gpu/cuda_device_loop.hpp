@@ -114,7 +114,8 @@ class CudaLoopEngine {
     const double seconds = core::seconds_since(start);
     for (int step = 0; step < count; ++step)
       steps.records.push_back({records_[step].inertia, records_[step].changed, records_[step].shift, seconds / count});
-    // Let the host poll about every ten milliseconds, to report progress and respond to stop requests.
+    // The batches grow until the host polls about every ten milliseconds, to report progress and respond to stop
+    // requests.
     if (seconds < 0.01) batch_ = std::min(2 * batch_, loop_records);
     return steps;
   }

@@ -14,7 +14,7 @@
 //   Outcome pass(centroids, labels, phases)
 //                                      replaces the pass() above if the engine times parts of a pass as phases
 //   void update(centroids)             computes the means of the clusters with weight, and leaves other rows unchanged;
-//                                      for engines whose file also shows the division
+//                                      for the engine of a variant whose file shows the division
 //   bool has_sums()                    returns false if the engine computes no sums because no mean is needed
 //   Steps advance(centroids, rules, phases)
 //                                      runs several iterations on a GPU and updates `centroids`. Leaves an iteration to
@@ -72,7 +72,7 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only by engines that compute it anyway
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes it anyway
 };
 
 /// The stopping rules for an engine that iterates by itself.
@@ -87,8 +87,8 @@ struct Steps {
   std::vector<KMeansIteration> records;  ///< one record per complete iteration
   bool same_centroids = false;           ///< true if the last iteration changed no centroid
   bool inertia_is_explained = false;     ///< true if the inertia in `records` is in the units of explain()
-  bool needs_frame = false;  ///< true if the next pass is done without its update; the next call of pass() then returns
-                             ///< the result of that pass
+  bool needs_frame = false;  ///< true if the next pass has already been made, but without its update; the next call of
+                             ///< pass() then returns the result of that pass
 };
 
 template <class T, class Engine>
@@ -324,8 +324,8 @@ class Lloyd {
 
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
-  // Returns true if there is enough work to make waking the threads worthwhile. (Even a parallel region of one thread
-  // makes system calls.)
+  // Returns true if there is enough work for more than one thread. Threads take time to wake. (Even a parallel region
+  // of one thread makes system calls.)
   bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
   cpu::Range all_clusters() const { return {0, problem_.k()}; }
 
@@ -434,7 +434,7 @@ class Lloyd {
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
     for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
-    before_ = nullptr;  // `next` is about to be overwritten
+    before_ = nullptr;  // find_centroids() overwrites `next`, to which `before_` may point
     updated_.centroids = next.view();
     find_centroids(sums, has_mean, relocations, moved);
     honour_stop();

@@ -54,7 +54,7 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
   return range;
 }
 
-/// Sets the scale of the weights and their lowest bit.
+/// Sets the scale of the weights, and the exponent of the lowest bit of any scaled weight.
 template <class T>
 void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
                       const core::RankRows& rows) {
@@ -115,8 +115,7 @@ Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weight
   for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
   const auto [longest, farthest] = box_of(statistics);
-  // The factor 2 covers the rounding errors of the distance chain and of this sum. These errors are far smaller than
-  // the factor allows.
+  // The factor 2 covers the rounding errors of the distance chain and of this sum. It is much greater than necessary.
   if (!std::isfinite(2 * farthest))
     throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");
@@ -318,8 +317,8 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
                        const core::ExactAccumulator& count) {
   const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // If columns are summed block by block, less memory is needed for the sums. But if visiting the rows copies them, all
-  // columns are summed at once, so that each row is copied only once.
+  // Sums of one block of columns at a time need less memory. But if a visit to the rows copies them, all columns are
+  // summed at once, so that each row is copied only once.
   const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
@@ -425,9 +424,10 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
     source.visit(std::ref(see));
     return static_cast<double>(seen.size());
   });
-  // In ordinary data, every rank finds `most` different rows, so the ranks need not merge theirs.
+  // In ordinary data, every rank finds `most` different rows. Then the ranks need not merge the rows that they have
+  // found.
   if (greatest >= static_cast<double>(most)) return most;
-  // Add the different rows of one rank after another to `all`.
+  // Adds the different rows of each rank to `all`, one rank after another.
   std::unordered_set<std::string> all;
   for (int rank = 0; rank < ranks.size() && std::ssize(all) < most; ++rank) {
     const std::vector<char> rows = ranks.from(rank, [&] {

@@ -39,9 +39,9 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
   // This target has no instruction that converts 64-bit integers to doubles. Instead, the upper and the lower half of
-  // the integer are written into the low bits of two doubles, whose values are then 2^84 + 2^63 + upper 2^32 and 2^52 +
-  // lower. Subtracting the constants 2^84 + 2^63 and 2^52 is exact. The rounding error of the sum of the two
-  // differences is computed exactly, too (Dekker).
+  // the integer are written into the low bits of two doubles. The values of these doubles are 2^84 + 2^63 + upper *
+  // 2^32 and 2^52 + lower. Subtracting the constants 2^84 + 2^63 and 2^52 is exact. The rounding error of the sum of
+  // the two differences is computed exactly, too (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));
@@ -81,8 +81,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto any_bound = hn::Set(lanes, 2.0) +
                          (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) * inverse +
                          hn::Abs(q) * hn::Set(lanes, 0x1p-99);
-  // `lost` is the rounding error of `rest` (Knuth's sum). The low limb may have more bits than a double, so the
-  // rounding error of `c` matters too.
+  // `lost` is the rounding error of `rest` (Knuth's sum). The low limb may have more bits than a double, so `c` has a
+  // rounding error as well. The mean is exact only if both rounding errors are zero.
   const auto of_low = rest - second;
   const auto lost = (second - (rest - of_low)) + (c - of_low);
   const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;

@@ -39,7 +39,8 @@ inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::s
                      of_step * std::bit_width(static_cast<unsigned>(ranks));
 }
 
-/// Contiguous shares of the clusters. All shares have the same size, except that the last ones may be smaller or empty.
+/// Contiguous shares of the clusters. All shares have the same size, except the last shares, which may be smaller or
+/// empty.
 class ClusterShares {
  public:
   ClusterShares(std::int64_t clusters, int ranks) : clusters_(clusters), largest_((clusters + ranks - 1) / ranks) {}

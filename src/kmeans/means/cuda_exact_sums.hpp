@@ -49,7 +49,7 @@ class DeviceTotal {
     return memory_.data();
   }
 
-  /// Returns the sum and waits for the stream. The limbs are in units of 2^exponent.
+  /// Waits for the stream, and returns the sum. The limbs are in units of 2^exponent.
   core::ExactAccumulator fetch(const core::TotalGrid& grid, int exponent, const cuda::Stream& stream) const {
     SharedTotal words;
     memory_.copy_to_host(&words, 1, stream);

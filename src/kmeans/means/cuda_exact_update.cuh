@@ -48,23 +48,23 @@ struct ExactUpdateJob {
   const std::int32_t* moved_points;
   const std::int32_t* moved_from;
   const PassCounters* counters;
-  const double* to_high;  ///< d; scale to the high limb of each column's grid
-  const int* units;       ///< d; unit of each column's grid
-  const int* on_grid;     ///< d; Statistics::is_on_grid of each column
+  const double* to_high;  ///< per column: scale to the high limb of the column's grid
+  const int* units;       ///< per column: unit of the column's grid
+  const int* on_grid;     ///< per column: Statistics::is_on_grid
   double to_low;          ///< scale to the low limb; the same for all columns
   int bits;
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
   double coordinate_scale;  ///< see Statistics
-  const double* middle;     ///< d, for the history's inertia
+  const double* middle;     ///< per column: middle of the range; the history's inertia is relative to it
   Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
   unsigned int* sizes;      ///< k: number of entries per cluster
   unsigned int* cursors;    ///< k: position of the next entry of the cluster
   unsigned int* order;      ///< n: entries ordered by cluster
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: for each cluster, first the movement of its centroid, then (from k on) its explained inertia
+  double* parts;  ///< 2 k: the movements of all centroids, followed by the explained inertias of all clusters
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
@@ -411,7 +411,7 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column, accurate to a few roundings, for the history.
+  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
   __device__ double mean_from_middle(int cluster, int dim) const {
     core::Grid grid;  // to_low is the same for all columns
     grid.to_low = job.to_low;
@@ -519,7 +519,7 @@ __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
   if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
-  double total = 0;  // thread 0 adds up the shift, thread 32 the explained inertia
+  double total = 0;  // thread 0 adds up the shift, and thread 32 adds up the explained inertia
   for (int first = 0; first < job.k; first += share) {
     const int count = job.k - first < share ? job.k - first : share;
     for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {

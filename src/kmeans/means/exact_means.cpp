@@ -121,8 +121,8 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
   const std::vector<Piece> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-    // Select the next pieces, and the points of their clusters. With several ranks, the number of points must not limit
-    // the selection, because all ranks must select the same pieces.
+    // Selects the next pieces, and the points of the pieces' clusters. With several ranks, the number of points must
+    // not limit the selection, because all ranks must select the same pieces.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;

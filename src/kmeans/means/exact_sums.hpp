@@ -59,7 +59,7 @@ class ExactSums {
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
 
-  /// Returns the unscaled weight, accurate to one rounding, for the history.
+  /// Returns the unscaled weight, with one rounding error. The history needs it.
   double weight(std::int64_t cluster) const {
     if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
     const Statistics& statistics = problem_->statistics;
@@ -101,8 +101,8 @@ class ExactSums {
     }
   }
 
-  /// Computes the difference between the mean and the middle of each column, accurate to a few roundings, for the
-  /// history. The weight of the cluster must be positive.
+  /// Computes the difference between the mean and the middle of each column, with a few rounding errors. The history
+  /// needs it. The weight of the cluster must be positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
     const Statistics& statistics = problem_->statistics;
     if (weights_.size() == 0 &&
@@ -134,8 +134,8 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
-  /// Returns all words: limbs, weights, counts, and the additional words. Adding these words one by one to the words of
-  /// another object adds the sums.
+  /// Returns all words: limbs, weights, counts, and the additional words. To add two objects, a caller adds the words
+  /// of one object to the words of the other one, word by word.
   std::span<std::uint64_t> words() {
     return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
   }

@@ -34,8 +34,8 @@ class GpuPoints;
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points; it stays
-  /// null if seeding makes no such copy.
+  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points. *copy
+  /// stays null if seeding makes no byte copy.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 

@@ -273,7 +273,7 @@ struct TileWalk {
       to_filter<T, Columns, true>(job, row, coordinates[index]);
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
-    int nearest = 0;  // the nearest candidate if a search was necessary, as for every new tile
+    int nearest = 0;  // the nearest candidate; set only if a search was necessary, as for every new tile
     auto count = static_cast<int>(open.count);
     if (count > 0) {
       if (static_cast<int>(lane) < count)
@@ -308,7 +308,7 @@ struct TileWalk {
       if (moves) {
         lists.moves[lists.waiting + __popc(moving & ((1u << lane) - 1))] = {
             point, static_cast<unsigned short>(before[index]), static_cast<unsigned short>(now[index])};
-        tally.changed += label != new_tile;  // the points of a new tile are already counted
+        tally.changed += label != new_tile;  // the points of a new tile have been counted above
       }
       lists.waiting += __popc(moving);
     }

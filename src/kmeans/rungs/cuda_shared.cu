@@ -8,7 +8,7 @@
 // Bytes per iteration: as before, plus k d elements per block from the second-level cache. Larger blocks copy less
 // often; smaller blocks fill a multiprocessor better.
 // Limits: k d elements must fit in the shared memory of a block: 227 KiB on an H200, of which 48 KiB are available
-// without opting in. Otherwise the variant reports the limit and does not run.
+// without opting in. If they do not fit, the variant reports the limit and does not run.
 // Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"

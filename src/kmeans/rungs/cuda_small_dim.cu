@@ -57,7 +57,8 @@ struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
   static constexpr int columns = Columns;
   static constexpr int points_per_thread = PerThread;
-  // Measured on an H200: for rows of one or two floats, more warps with fewer registers each hide more latency.
+  // Measured on an H200: for rows of one or two floats, latency is hidden better by more warps, each of which has fewer
+  // registers.
   static constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
   static constexpr int threads = many_warps ? 512 : 256;
   static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;
@@ -73,8 +74,8 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// The addresses from which a lane copies its part of the warp's next points and labels, and the steps to the addresses
-/// after these.
+/// The addresses from which a lane copies its part of the warp's next points and labels, and the distances to the
+/// addresses of the following copy.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;

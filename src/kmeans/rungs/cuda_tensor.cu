@@ -72,11 +72,11 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    // Past the end, repeats the last point.
+    // The last tile is completed with copies of the last point.
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;
     return job.points + point * job.stride;
   };
-  Leader leaders[2];  // for points lane / 4 and 8 + lane / 4 of the warp
+  Leader leaders[2];  // the leaders of two points of the warp: lane / 4 and 8 + lane / 4
   Product<Resident> product(job, memory);
   product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
     float best[2] = {INFINITY, INFINITY};
@@ -155,7 +155,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      // Past the end, repeats the last point.
+      // The last tile is completed with copies of the last doubtful point.
       const std::int64_t place = first + index < count ? first + index : count - 1;
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
@@ -451,7 +451,7 @@ class TensorEngine final : public RankPasses<T> {
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
     labels_.fill_bytes(0xff, stream);  // marks all points as having no cluster yet
     device_sums_.clear(stream);
-    point_lengths_.clear(stream);  // also clears the padding of the last tile
+    point_lengths_.clear(stream);  // clears the lengths of all points, and of the padding of the last tile
     if (is_pipelined_) {
       with_pipeline([]<class Shape>(Shape) {
         cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
@@ -660,7 +660,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<__half> half_centroids_;
   cuda::DeviceBuffer<float> half_squares_;
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
-  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< followed by the greatest lengths of all clusters
+  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< the lengths of all clusters, followed by their maxima
   cuda::DeviceBuffer<double> columns_;                 ///< the middle and the scale to the high limb of each column
   cuda::DeviceBuffer<int> units_;  ///< the unit of each column's grid, followed by flags of Statistics::is_on_grid
   cuda::DeviceBuffer<std::int32_t> labels_;
@@ -681,7 +681,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ = 0;  ///< number of doubtful points in all portions of the current pass but the last
+  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass before its last portion
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
