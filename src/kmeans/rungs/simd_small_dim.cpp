@@ -40,8 +40,8 @@ constexpr std::int64_t group_size = 16;  // the low bits of a score distinguish 
 constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and the inputs of the filter. Plain data, because code compiled for other instruction sets reads
-// it.
+// A block, its box, and the inputs of the filter. The struct holds only plain data, because code compiled for other
+// instruction sets reads it.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
