@@ -2,11 +2,12 @@
 // methods compare candidates with all points again and again. By the triangle inequality, most points need not be read.
 //
 // Let c be the nearest chosen row of a point x, and D the squared distance. If D(c, y) >= 4 D(x, c), then a candidate y
-// is no nearer to x than c is. The points are divided into chunks of some thousand points. A chunk is ordered by chosen
-// row, and the points of the same chosen row form a segment. Each segment stores its largest distance to the chosen
-// row, so one comparison shows whether a candidate can be nearer to any point of the segment. With few dimensions,
-// after some steps, a step reads only the points near the candidates. The results have the same bits as a plain loop
-// over all n points. Source: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
+// is no nearer to x than c is. The points are divided into chunks of some thousand points. The points of a chunk are
+// ordered by their nearest chosen row, and the points with the same chosen row form a segment. Each segment stores its
+// largest distance to the chosen row, so one comparison shows whether a candidate can be nearer to any point of the
+// segment. With few dimensions, each step after the first steps reads only the points near the candidates. The results
+// have the same bits as a plain loop over all n points. Source: E. Raff, "Exact acceleration of k-means++ and
+// k-means||" (IJCAI 2021).
 //
 // Memory: 10 bytes per point (a distance and a place in the order), and 16 bytes per segment of each chunk.
 #pragma once
