@@ -542,7 +542,7 @@ HWY_EXPORT(assign_small_f64);
 
 namespace {
 
-// Returns the number D of columns for which the kernel that processes `dimensions` columns is compiled.
+// Returns the column count D of the kernel that processes `dimensions` columns.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
 // Returns the number of rows of a tile, which is a multiple of eight because the transposition writes eight rows at a

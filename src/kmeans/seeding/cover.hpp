@@ -161,8 +161,8 @@ class Cover final : public Potential<T> {
     std::vector<std::vector<std::uint16_t>> gained;
   };
 
-  /// For each pair of a chosen row and a candidate, stores a squared distance. Points of the chosen row that are within
-  /// this distance of the chosen row cannot be nearer to the candidate.
+  /// For each pair of a chosen row and a candidate, stores a squared distance. If a point of the chosen row is within
+  /// this distance of the chosen row, the point cannot be nearer to the candidate than to the chosen row.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
@@ -316,7 +316,7 @@ class Cover final : public Potential<T> {
     return true;
   }
 
-  /// Moves points to new segments at the end of the chunk.
+  /// Moves points of a chunk to new segments. The new segments follow the old ones.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);
