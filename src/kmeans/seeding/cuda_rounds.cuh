@@ -1,11 +1,11 @@
 // Adds many rows at a time, as the rounds of k-means|| do. For most pairs of a point and a new row, the 8-bit copy
 // (cuda_bytes.cuh) proves that the new row is no nearer than the nearest chosen row.
 //
-// A warp multiplies its 32 points by all new rows. For a point x and a new row y, it computes the nearness 2 s_x s_y
-// q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For most points, even
-// the maximum of the nearness over all new rows y is so small that all y are excluded. For each other point, the copies
-// give an upper bound of the distance to the nearest new row, and this bound excludes most new rows. The remaining
-// pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
+// A warp multiplies its 32 points by all new rows. For a point x and a new row y, it computes the nearness
+// 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For most
+// points, even the maximum of the nearness over all new rows y is so small that all y are excluded. For each other
+// point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most new rows.
+// The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
 //
 // Floor: per 64 new rows, reading the bytes of all n rows, and 16 bytes of terms of the bound per row.
 #pragma once

@@ -43,7 +43,7 @@ using tests::ThreadRanks;
 
 enum class Data {
   plain,      ///< several centres with many points between them, so that fits take many iterations
-  wild,       ///< values of so different magnitudes that the sums do not determine all means
+  wild,       ///< magnitudes so different that the sums do not determine all means
   duplicates  ///< few different rows, each repeated many times, with exact ties
 };
 

@@ -552,7 +552,7 @@ class Output(Case):
         points = self.points(n=20000, d=1)
         small = self.path("small")
         os.mkdir(small)
-        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the points are also the 20000 centroids
+        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the points are also the centroids
                     ["transform", points, points, "-o", os.path.join(small, "out.npy")],
                     ["transform", points, points, "-o", os.path.join(small, "out.csv")]]:
             self.refused_for_want_of_space(small, *job)
