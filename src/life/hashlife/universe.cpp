@@ -274,7 +274,7 @@ void Universe::mark(Index index, int level, bool with_futures) {
 }
 
 /// Frees the records that neither the root nor an active call needs. If `keep_futures` is set, also keeps the known
-/// futures of the squares that are needed. Otherwise keeps a future only if it is needed for another reason.
+/// futures of the squares that are needed. Otherwise keeps a future only if the root or an active call needs it.
 void Universe::collect(const Frame* frame, bool keep_futures) {
   ++collections_;
   std::fill(marks_.begin(), marks_.end(), 0);
