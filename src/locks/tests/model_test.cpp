@@ -1,6 +1,6 @@
 // Runs every lock in the model checker, which explores all orders of events and all values that C++ lets a load return
-// (tests/model/model.hpp). It tests the production code with two and three threads. Then it weakens each memory order
-// in turn, and each weakening must cause a violation.
+// (tests/model/model.hpp). The test runs the production code with two and three threads. Then it weakens each memory
+// order in turn, and each weakening must cause a violation.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
