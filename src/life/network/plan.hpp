@@ -8,13 +8,13 @@
 //   ones  = xor of the sums,       carry = majority of the sums,
 //   twos  = xor of the carries,    fours = majority of the carries,
 //
-// are computed, so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and 0 <= K
-// <= 4. The next state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has T. K is
-// encoded in two bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if the rule
-// does not distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler searches the
-// cheapest pair of three-input operations for this function; three operations always suffice. In total, 2 operations
-// form a row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most 14 for any
-// rule.
+// are computed, so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and
+// 0 <= K <= 4. The next state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has
+// T. K is encoded in two bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if
+// the rule does not distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler
+// searches the cheapest pair of three-input operations for this function; three operations always suffice. In total, 2
+// operations form a row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most
+// 14 for any rule.
 //
 // Source: bit-parallel full adders are folklore. Because all nine cells are summed, including the centre, the middle
 // row needs no separate sums.
