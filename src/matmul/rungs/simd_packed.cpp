@@ -12,8 +12,8 @@
 //   of terms.
 // * A is packed into slivers of 12 rows and B into panels of two vectors of columns. The innermost loop reads both
 //   sequentially. Packing makes full use of every page and cache line, makes products of transposed matrices equally
-//   fast, and pads the borders with zeros. An operand is read in place if it is used only once or twice or fits the L2
-//   cache.
+//   fast, and pads the borders with zeros. An operand is read in place if it is used only once or twice, or if it fits
+//   in the L2 cache.
 // * A vector times a matrix is limited by memory bandwidth. Cores do not all read equally fast, so this product is
 //   handed out in small pieces (simd/lines.hpp, simd/row.hpp).
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
@@ -60,11 +60,11 @@ std::int64_t half_l2() {
   return half;
 }
 
-/// Returns the largest number of columns of a strip whose part of B fits half of the L2 cache. That part holds `terms`
-/// elements of each column.
+/// Returns the largest number of columns that a strip may have, so that the strip's part of B fits in half of the L2
+/// cache. This part holds `terms` elements of each column.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  // In bytes. Even if a column has fewer bytes, the strip gets no wider, because the sums of a wider strip would
-  // outgrow its part of B.
+  // The minimum number of bytes that are assumed per column. If columns are shorter, the strip gets no wider, because
+  // the sums of a wider strip would take more memory than the strip's part of B.
   constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
