@@ -40,8 +40,8 @@ bool shortens(const Cell& cell, const Step& step) {
   return dot(sum, sum) < worthwhile * dot(cell.reciprocal[step.changed], cell.reciprocal[step.changed]);
 }
 
-/// Returns the first step that shortens a reciprocal vector, in the order that gradus/pair_histogram.hpp defines. If no
-/// step shortens one, returns a step with zero factors.
+/// Visits the steps in the order that gradus/pair_histogram.hpp defines. Returns the first step that shortens a
+/// reciprocal vector. If no step shortens one, returns a step with zero factors.
 Step next_step(const Cell& cell) {
   const auto& shares = cell.reciprocal;
   for (int changed = 0; changed < 3; ++changed)

@@ -32,8 +32,7 @@ struct PanelPlan {
 
 /// Requirements of a plan in addition to the shape.
 struct PanelNeeds {
-  bool a_is_turned =
-      true;  ///< true if panels of A arrive column by column; a second buffer is then needed to transpose them
+  bool a_is_turned = true;  ///< true if panels of A arrive column by column; transposing them needs a second buffer
   bool b_is_turned = true;
   std::function<std::uint64_t(const Shape& step)> working;  ///< GPU memory that a step needs in addition to its panels
 };
@@ -79,7 +78,8 @@ inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeed
   return plan;
 }
 
-/// Returns how many panels of A the GPU must hold at least, so that each step can be prepared during the previous step.
+/// Returns the least number of panels of A that the GPU must hold. With this number, each step can be prepared during
+/// the previous step.
 inline std::int64_t least_a_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.m, plan.rows));
 }
