@@ -49,8 +49,7 @@ class Islands {
     std::int64_t y = 0;
     std::int64_t x = 0;
     std::array<std::uint64_t, 64> rows = {};
-    std::int32_t island =
-        -1;  ///< the island of the last step from which the block comes, as an index; -1: none or several
+    std::int32_t island = -1;  ///< index of the island that held the block in the last step; -1: none or several
   };
   struct Island {
     std::vector<std::int32_t> blocks;

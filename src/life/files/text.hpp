@@ -23,8 +23,7 @@ inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 62;
 /// A rule with an optional topology: "B3/S23:T64,48".
 struct LifeWorld {
   LifeRule rule;
-  std::optional<LifeBoundary> boundary =
-      {};  ///< boundary of a bounded world: dead or torus; `width` and `height` are then its size
+  std::optional<LifeBoundary> boundary = {};  ///< dead or torus, if the world is bounded by `width` and `height`
   std::int64_t width = 0;
   std::int64_t height = 0;
 };
