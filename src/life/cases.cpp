@@ -66,7 +66,7 @@ Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std
           }};
 }
 
-/// Places blocks, blinkers and gliders at random on the plane. The gliders hit or pass the other patterns.
+/// Places blocks, blinkers and gliders at random on the plane. The gliders may hit or pass the other patterns.
 Case islands_case(std::int64_t generations) {
   return {"islands " + std::to_string(generations), [=](std::uint64_t seed) {
             CaseData data{LifeGrid(200, 230), {}};

@@ -533,7 +533,7 @@ class Output(Case):
         self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
-        def limit():  # large enough for the files that an OpenMP runtime shares between its libraries
+        def limit():  # the limit allows the files that an OpenMP runtime shares between its libraries
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
         points = self.points(n=300000, d=1)

@@ -1230,8 +1230,8 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
 
-  // Each first shape is the largest of its kind for which the tile counters fit in 32 bits. Memory would suffice for
-  // the next larger shape.
+  // In each of these two pairs, the tile counters fit in 32 bits for the first shape, and would overflow for the second
+  // shape. Memory would suffice for both shapes.
   EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_bounds");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");

@@ -181,7 +181,7 @@ TEST(LifePatterns, LieWhereTheySay) {
   EXPECT_THROW(life(pattern, {.boundary = LifeBoundary::dead}, 11, 14), InputError);
   EXPECT_THROW(life(pattern, {.boundary = LifeBoundary::dead}, 3, 20), InputError);
 
-  LifePattern tree;  // a tree with the cells of the grid
+  LifePattern tree;  // a tree with the cells of `pattern`
   tree.tree = LifeTree{
       .nodes = {{}, {.level = 3, .cells = std::uint64_t{7} << (6 * 8 + 5)}, {.level = 4, .quarters = {0, 1, 0, 0}}},
       .root = 2};
