@@ -77,15 +77,16 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   return true;
 }
 
-/// Returns the best GPU variant for the shape, even if it cannot run here.
+/// Returns the best GPU variant for the shape, even if this variant cannot run here.
 const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  // With about 260,000 points or more, the time saved by ordering the points exceeds the time of ordering after about
-  // thirty iterations (docs/decisions/0025).
+  // With about 260,000 points or more, ordering the points saves more time in about thirty iterations than it takes
+  // (docs/decisions/0025).
   const bool ordered = shape.points >= 1 << 18 && cuda_ordered_rung.supports(shape, machine) &&
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;
   // With more than eight columns, both variants for few columns (cuda_ordered and cuda_small_dim) compute as if there
-  // were sixteen. In this case, cuda_tensor is faster from about a hundred clusters on (docs/decisions/0021).
+  // were sixteen columns. In this case, cuda_tensor is faster than both from about a hundred clusters on
+  // (docs/decisions/0021).
   const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
   return tiled ? cuda_tensor_rung : few_columns;
 }
@@ -93,8 +94,8 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
 }  // namespace
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // The first use of the GPU in a process takes about 0.3 s. Within this time, the CPU finishes an iteration or a
-  // seeding that needs fewer multiply-adds than the following limits (docs/decisions/0020).
+  // The first use of the GPU in a process takes about 0.3 s. If an iteration or the seeding needs fewer multiply-adds
+  // than the following limits, the CPU finishes it within this time (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
   constexpr double first_worth_a_gpu = 2e9;
   const bool much_work = shape.operations() >= worth_a_gpu || shape.first_operations() >= first_worth_a_gpu;

@@ -73,7 +73,7 @@ int Islands::scale() const {
 std::int64_t Islands::next_step(std::int64_t most) const { return std::min((side / 2) << scale(), most); }
 
 std::vector<Islands::Island> Islands::find(int scale) const {
-  // Groups squares of 64 << scale cells. Squares that touch are in the same group.
+  // Groups squares whose sides have 64 << scale cells. Squares that touch are in the same group.
   ByPlace<std::int32_t> squares;
   squares.reserve(2 * blocks_.size());
   std::vector<Place> places;

@@ -15,7 +15,7 @@
 
 namespace gradus::life_detail {
 
-/// The maximum level of a tree. The magnitudes of its coordinates are below 2^(this - 1).
+/// The maximum level of a tree. The magnitudes of its coordinates are below 2^(most_tree_levels - 1).
 inline constexpr int most_tree_levels = 140;
 
 /// Builds trees in which equal parts share a node.

@@ -47,7 +47,7 @@ bool is_made_of(std::string_view text, std::string_view letters) {
   return text.find_first_not_of(letters) == std::string_view::npos;
 }
 
-/// Returns true for lists followed by this letter.
+/// Returns true if the rule consists of lists of numbers, followed by this letter.
 bool are_lists_with(std::string_view rule, char letter) {
   return rule.size() > 1 && rule.back() == letter && is_made_of(rule.substr(0, rule.size() - 1), lists);
 }

@@ -29,8 +29,8 @@ class Numbers {
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// On a torus, copies cells of the opposite side: wrap_row() to both ends of row y, and wrap_ends() to the rows
-  /// beyond the first and the last row.
+  /// Two functions for a torus, which copy cells of the opposite side. wrap_row() copies cells to both ends of row y.
+  /// wrap_ends() copies cells to the rows beyond the first and the last row.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];

@@ -36,8 +36,8 @@ constexpr std::uint16_t reversed(std::uint16_t list) {
 }  // namespace
 
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after) {
-  // With a live background, stored cells are dead. A cell with n dead neighbours has 8 - n live ones, so the lists are
-  // reversed and exchanged.
+  // If the background is alive, the stored cells are the dead cells. A cell with n dead neighbours has 8 - n live
+  // neighbours, so the lists are reversed and exchanged.
   if (alive_before) rule = {reversed(rule.survival), reversed(rule.birth)};
   if (alive_after)
     rule = {static_cast<std::uint16_t>(~rule.birth & all_counts),

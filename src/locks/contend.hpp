@@ -96,7 +96,8 @@ struct Contest {
   }
 };
 
-/// Runs section() under a lock object and returns its result, which is true if the thread wants another section.
+/// Calls section() while the lock object is held. Returns the result of section(), which is true if the thread wants
+/// another section.
 template <class Lock>
 struct Guard {
   template <class Section>
@@ -164,7 +165,7 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
         break;
       }
       case AcquireMode::wait: {
-        // A thread enters only when it is its turn. It then wakes the other threads.
+        // A thread waits for its turn. After its section, it wakes the other threads.
         for (bool wants_more = true; wants_more;) {
           std::unique_lock guard(lock);
           contest.turn.wait(guard, [&] {
@@ -178,7 +179,7 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
       default: break;
     }
   }
-  // A volatile write: without it, the compiler would remove the unused work.
+  // Without this volatile write, the compiler would remove the work, because its result is not used.
   *const_cast<volatile std::uint64_t*>(&own_value) = own_value;
 }
 

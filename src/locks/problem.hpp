@@ -33,7 +33,7 @@ struct Problem {
   std::int64_t critical = 0;  ///< number of steps of work in a section, on data that the lock guards
   std::int64_t outside = 0;   ///< number of steps of work that a thread does between two sections
   AcquireMode mode = AcquireMode::lock;
-  bool times_waits = false;  ///< measures each wait, although a measurement takes as long as a short section
+  bool times_waits = false;  ///< true if each wait is measured; a measurement takes as long as a short section
   std::stop_token stop;
 
   Shape shape() const { return {.sections = sections, .mode = mode}; }
@@ -92,7 +92,7 @@ struct Result {
   std::int64_t near = 0;      ///< number of hand-offs within a NUMA node, including `again`
   Waits waits;
   double seconds = 0;            ///< duration from the first section to the last
-  double processor_seconds = 0;  ///< CPU time of all threads during that time
+  double processor_seconds = 0;  ///< CPU time of all threads during `seconds`
 
   std::int64_t sections() const {
     std::int64_t all = 0;

@@ -137,7 +137,7 @@ GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
-/// Returns beta C, the result when there are no products to add.
+/// Returns beta C, which is the result if there are no products to add.
 template <class T>
 GRADUS_HOST_DEVICE T scaled(T beta, T before) {
   const T value = beta == 0 ? T{0} : beta * before;
@@ -149,7 +149,7 @@ GRADUS_HOST_DEVICE T scaled(T beta, T before) {
 template <class T>
 constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
 
-/// The unit roundoff, rounded up to two digits, as tables show it.
+/// The unit roundoff, rounded up to two digits for use in tables.
 template <class T>
 constexpr double rounded_unit = sizeof(T) == sizeof(float) ? 6e-8 : 1.2e-16;
 

@@ -261,7 +261,7 @@ void add_cells(const Add& add, const Cells& cells) {
     add("triclinic_cutoff_of_" + std::to_string(static_cast<int>(10 * cutoff)) + "_tenths", [=](auto seed) {
       return boxed(cut(plain(in_cell(1100, seed, cells.face_centred, 90), 0.05, 60), cutoff), cells.face_centred);
     });
-  add("triclinic_groups", [=](auto seed) {  // most points are in three clumps, the others are alone
+  add("triclinic_groups", [=](auto seed) {  // most points are in three clumps, and the other points are alone
     CaseData data = boxed(cut(plain(in_cell(700, seed, cells.long_vectors), 0.1, 30), 2.2), cells.long_vectors);
     for (std::int64_t row = 100; row < 700; ++row)
       for (std::int64_t axis = 0; axis < 3; ++axis)

@@ -40,7 +40,7 @@ class FloatSumsEngine {
     for (int part = 0; part < threads_; ++part) {
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // allocated on the thread's own pages
+        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // allocated by the thread that uses it
         worker->sums.clear();
         const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
         for (std::int64_t first = range.begin; first < range.end; first += block_points) {

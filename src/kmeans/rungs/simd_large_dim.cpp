@@ -32,8 +32,8 @@
 // * Certainty. Let qy and qb be the quantized vectors and ey and eb their rounding errors. Then y.b - qy.qb = ey.qb +
 //   y.eb, which is at most |ey| |qb| + |y| |eb| by Cauchy-Schwarz. With 8 bits, both errors are measured during
 //   quantization; with 16 bits, the point's error is bounded by sqrt(d) / 2. The error of the canonical chain is added
-//   (chain_error()); it matters only if points are about 1e12 times farther from the middle than centroids. A cluster
-//   is a candidate if its score exceeds the least score by at most twice the total error.
+//   (chain_error()); this error matters only if points are about 1e12 times farther from the middle than centroids. A
+//   cluster is a candidate if its score exceeds the least score by at most twice the total error.
 //
 // Work per iteration: n k d multiply-adds and one read of the points. Floor: the multiply-adds divided by the rate of
 // the instruction. A 512-bit instruction does 64 multiply-adds of 8 bits or 32 of 16 bits. With two instructions per

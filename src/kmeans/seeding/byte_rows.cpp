@@ -525,11 +525,11 @@ std::int64_t find_nearer_with(const ByteRowsView& rows, const ByteTrialsView& tr
 // be the nearest. Upper bounds come from bound_above(), lower bounds from bound_below(). Both bound (|x'|^2 - |x -
 // y|^2) / 2, which is larger if the candidate is nearer. `best` is the greatest lower bound of all candidates.
 //
-// The threshold is `best` minus a margin for the errors of the canonical chains. A candidate is certainly farther than
-// the best one if its upper bound is below `best` by more than the errors of both canonical chains. Each chain errs by
-// at most (d + 2) 2^-53 of its distance, and a distance is at most 2 |x'|^2 + 2 |y'|^2. The terms b of the candidates
-// already have a margin of 2^-20, which covers the part in |y'|^2. This function subtracts a margin for the part in
-// |x'|^2: 2^-20 |x'|^2 / 2.
+// The threshold is `best` minus a margin for the errors of the canonical chains. If a candidate's upper bound is below
+// `best` by more than the errors of both canonical chains, the candidate is certainly farther than the best one. Each
+// chain errs by at most (d + 2) 2^-53 of its distance, and a distance is at most 2 |x'|^2 + 2 |y'|^2. The terms b of
+// the candidates already have a margin of 2^-20, which covers the part in |y'|^2. This function subtracts a margin for
+// the part in |x'|^2: 2^-20 |x'|^2 / 2.
 HWY_INLINE void find_least(const float* half_squares, const float* best, float* least) {
   const Floats f;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
@@ -596,8 +596,8 @@ std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& t
 template <std::int64_t count, bool dot>
 HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                              std::int64_t first, float* estimates, float* bounds, float* best) {
-  // If the registers can hold the sums of two vectors of points, uses two. More independent sums hide the latency of a
-  // product.
+  // If the registers can hold the sums of two vectors of points, processes two at a time. More independent sums hide
+  // the latency of a product.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
   // Prefetch distance in bytes; prefetching a whole long panel would evict the current one.
   constexpr std::int64_t ahead = 4096;
@@ -816,7 +816,8 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
       half_squares_(scales_.size()) {
   cpu::prefer_large_pages(values_.data(), static_cast<std::uint64_t>(values_.size()));
-  // A sample of the rows suffices. Points far outside the sample's range cost time but cause no error.
+  // The middle and the scale are computed from a sample of the rows. Points far outside the sample's range cost time
+  // but cause no error.
   const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
   const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };

@@ -28,8 +28,8 @@
 //
 // * x' is computed in float. If x is float, subtracting m rounds once, relative to the result. If x is double, the
 //   difference is first rounded to double and then to float. In both cases, the true x' differs by at most 2 u |x'|.
-//   This amount is added to |r|, and its square is subtracted from |x'|^2. A float sum of d squares has a relative
-//   error of at most (d + 16) u.
+//   This amount is added to |r|, and its effect on |x'|^2 is subtracted from |x'|^2. A float sum of d squares has a
+//   relative error of at most (d + 16) u.
 // * The integers are below 2^31 for up to 2^17 columns. Converting them to float, combining them and multiplying by t
 //   causes an error of at most 5 u |q| (128 |h| + |l|) t. Three times this error is added to |o|.
 // * Each addition and product rounds by at most u times each term. To cover this, |o|, w and b are enlarged or
@@ -132,7 +132,7 @@ struct ByteTrialsView {
 /// A candidate that is still possible for some of the 32 points of a panel.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for this point
+  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for the point
 };
 
 /// The largest number of candidates that ByteRows::settle() supports.
@@ -168,7 +168,8 @@ struct ByteScratch {
   std::vector<std::int32_t> products;
   std::vector<float> estimates;  ///< q.p; only for few candidates
   std::vector<float> bounds;
-  /// Only for few candidates: per candidate, one bit for each point to which this candidate may be the nearest.
+  /// Used only for few candidates. For each candidate, one bit per point: set if this candidate may be the nearest to
+  /// the point.
   std::vector<std::uint32_t> open;
 
   void make(std::int64_t candidates) {
@@ -188,7 +189,7 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
-  /// Allocates memory for second bytes. Afterwards, no row has second bytes yet.
+  /// Allocates memory for second bytes, which copy_rest() fills. Until then, no row has second bytes.
   void make_rests();
 
   /// Copies the rows of one panel. Call it before all other functions for these rows. The initial limits exclude every
@@ -219,8 +220,8 @@ class ByteRows {
   std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
   /// Only for few candidates. Stores in labels[], for each of a panel's 32 rows, a candidate that may be the nearest.
-  /// Ignores the rows' limits. Returns the rows to which other candidates may be as near. These candidates are listed
-  /// in scratch.open.
+  /// Ignores the rows' limits. Returns a mask of the rows to which another candidate may be at least as near.
+  /// scratch.open lists these candidates.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
   /// Removes the candidates that cannot be the nearest to an open row. The row must have second bytes. Returns the

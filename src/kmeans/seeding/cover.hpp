@@ -2,11 +2,12 @@
 // methods compare candidates with all points again and again. By the triangle inequality, most points need not be read.
 //
 // Let c be the nearest chosen row of a point x, and D the squared distance. If D(c, y) >= 4 D(x, c), then a candidate y
-// is no nearer to x than c is. The points are divided into chunks of some thousand points. A chunk is ordered by chosen
-// row, and the points of the same chosen row form a segment. Each segment stores its largest distance to the chosen
-// row, so one comparison shows whether a candidate can be nearer to any point of the segment. With few dimensions,
-// after some steps, a step reads only the points near the candidates. The results have the same bits as a plain loop
-// over all n points. Source: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
+// is no nearer to x than c is. The points are divided into chunks of some thousand points. The points of a chunk are
+// ordered by their nearest chosen row, and the points with the same chosen row form a segment. Each segment stores its
+// largest distance to the chosen row, so one comparison shows whether a candidate can be nearer to any point of the
+// segment. With few dimensions, each step after the first steps reads only the points near the candidates. The results
+// have the same bits as a plain loop over all n points. Source: E. Raff, "Exact acceleration of k-means++ and
+// k-means||" (IJCAI 2021).
 //
 // Memory: 10 bytes per point (a distance and a place in the order), and 16 bytes per segment of each chunk.
 #pragma once
@@ -160,8 +161,8 @@ class Cover final : public Potential<T> {
     std::vector<std::vector<std::uint16_t>> gained;
   };
 
-  /// For each pair of a chosen row and a candidate, stores a squared distance. Points of the chosen row that are within
-  /// this distance of the chosen row cannot be nearer to the candidate.
+  /// For each pair of a chosen row and a candidate, stores a squared distance. If a point of the chosen row is within
+  /// this distance of the chosen row, the point cannot be nearer to the candidate than to the chosen row.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
@@ -315,7 +316,7 @@ class Cover final : public Potential<T> {
     return true;
   }
 
-  /// Moves points to new segments at the end of the chunk.
+  /// Moves points of a chunk to new segments. The new segments follow the old ones.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);

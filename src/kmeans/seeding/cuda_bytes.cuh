@@ -11,12 +11,12 @@
 // where the integer products are exact. Let r_x be e_x plus the distance from x to its nearest chosen row. If the
 // square |s_x q_x - s_y q_y|^2 is at least (r_x + e_y)^2, then y is out of reach of x. Each rounding either goes in the
 // safe direction or is smaller than one of these margins:
-//   * s^2 q.q is stored too small by a relative 2^-19. Because |2 a b| <= a^2 + b^2, the few float roundings of the sum
-//     are below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), even if its terms cancel.
+//   * The stored value of s^2 q.q is too small by a relative 2^-19. Because |2 a b| <= a^2 + b^2, the few float
+//     roundings of the sum are below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), even if its terms cancel.
 //   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
-//   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88. That is far above the
-//     losses by underflow of float products, and of squares in a chain of doubles (least_magnitude).
+//   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88. Underflow of float
+//     products loses far less, and so does underflow of squares in a chain of doubles (least_magnitude).
 // A bound that is infinite or NaN excludes no candidate.
 #pragma once
 
@@ -38,7 +38,7 @@ constexpr int byte_columns = 4096;  ///< the largest number of columns for which
 constexpr double byte_margin = 0x1p-19;
 
 constexpr int tile_rows = 32;      ///< rows per tile; a warp processes one tile at a time
-constexpr int chunk_columns = 64;  ///< a lane reads 16 bytes of a chunk
+constexpr int chunk_columns = 64;  ///< columns per chunk; a lane reads 16 bytes of a row's chunk
 
 /// Returns the number of bytes per row: one per column, rounded up to a multiple of 16, because a thread loads 16 bytes
 /// at a time.
@@ -105,8 +105,9 @@ struct BytePoint {
   __device__ float least(const ByteCandidate& candidate, int product) const {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
-  /// Returns an upper bound of the squared distance between the copies. The stored squares are too small by a relative
-  /// 2^-19. The roundings are below a relative 2^-20 of these squares.
+  /// Returns an upper bound of the squared distance between the copies. To obtain an upper bound, corrects for two
+  /// errors: the stored squares are too small by a relative 2^-19, and the roundings are below a relative 2^-20 of
+  /// these squares.
   __device__ float most(float square_of_candidate, float least) const {
     return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }
@@ -293,8 +294,8 @@ class Chains {
   static constexpr int bytes_of_others = 1024;                ///< additional shared memory of distances_to_all()
   static constexpr unsigned int everyone = 0xffffffffu;
 
-  /// Returns true if rows are loaded in pieces. Very short rows are not, because a lane that reads a whole short row
-  /// already uses whole cache lines.
+  /// Returns true if rows are loaded in pieces. Very short rows are loaded whole, because a lane that reads a whole
+  /// short row already uses whole cache lines.
   template <class T>
   __device__ static bool by_pieces(int columns, bool by_quads) {
     return by_quads && columns / quad<T> > few_units;
@@ -310,8 +311,8 @@ class Chains {
     int column = 0;
     if (by_pieces<T>(columns, by_quads)) {
       const int units = columns / quad<T>;
-      // A piece has 128 units for all rows. With fewer pairs, it therefore holds more units of each row. Unit `number`
-      // of a piece belongs to row number >> log_width.
+      // A piece has 128 units for all rows. The fewer pairs there are, the more units of each row it therefore holds.
+      // Unit `number` of a piece belongs to the row with the index `number >> log_width`.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;

@@ -61,8 +61,8 @@ __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int
   }
 }
 
-/// Computes the distances to the first chosen row, for rows that are not short and can be read in 16-byte units. Launch
-/// shape: blocks of block_rows threads, grid-stride loop over the tiles.
+/// Computes the distances between all rows and the first chosen row. Requires that rows are not short and can be read
+/// in 16-byte units. Launch shape: blocks of block_rows threads, grid-stride loop over the tiles.
 template <class T>
 __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::int64_t* which) {
   constexpr int warps = block_rows / 32;
@@ -115,7 +115,7 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
 }
 
-/// Computes, for each of `count` candidates, the amount by which the total would decrease if only this candidate were
+/// For each of `count` candidates, computes the amount by which the total would decrease if only this candidate were
 /// added. Launch shape: like add_rows.
 template <class T>
 __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
@@ -458,7 +458,7 @@ std::int64_t CudaCover<T>::most_blocks_of_steps() const {
 }
 
 /// Returns the number of tiles in a unit. Rows are assigned to blocks in whole units. If there are few points, a unit
-/// is a single tile, so that all multiprocessors get work. Otherwise a unit consists of the rows of one sum.
+/// is a single tile, so that all multiprocessors get work. Otherwise a unit consists of the rows that one sum covers.
 template <class T>
 int CudaCover<T>::unit_tiles_of_steps() const {
   const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
@@ -483,13 +483,13 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// Returns the shared memory that is available to a block, without the kernel's static memory.
+/// Returns the dynamic shared memory that a block may request, which is what the kernel's static shared memory leaves.
 inline int room_of_a_block() {
   constexpr int of_its_own = 4096;
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
 }
 
-/// Does the work of add_rows by the 8-bit copy, for the first `count` rows in which_.
+/// Adds the first `count` rows in which_, as add_rows does, but by means of the 8-bit copy.
 template <class T>
 void CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;

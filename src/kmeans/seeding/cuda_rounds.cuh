@@ -2,10 +2,10 @@
 // (cuda_bytes.cuh) proves that the new row is no nearer than the nearest chosen row.
 //
 // A warp multiplies its 32 points by all new rows. For a point x and a new row y, it computes the nearness
-// 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger if the copies of x and y are nearer. For most points, even the
-// maximum of the nearness over all new rows y is so small that all y are excluded. For each other point, the copies
-// give an upper bound of the distance to the nearest new row, and this bound excludes most new rows. The remaining
-// pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
+// 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For most
+// points, even the maximum of the nearness over all new rows y is so small that all y are excluded. For each other
+// point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most new rows.
+// The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
 //
 // Floor: per 64 new rows, reading the bytes of all n rows, and 16 bytes of terms of the bound per row.
 #pragma once
@@ -17,7 +17,7 @@ namespace gradus::kmeans_detail::rounds {
 
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-/// Shared memory must have room for at least this number of warps, in addition to the new rows.
+/// In addition to the new rows, shared memory must have room for the data of at least this number of warps.
 constexpr int fewest_warps = 6;
 constexpr int most_added = 64;  ///< the largest number of new rows per launch: eight groups of eight
 constexpr unsigned int everyone = 0xffffffffu;
@@ -75,7 +75,7 @@ class Walker {
       bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
     __syncthreads();  // the maxima are initialised
     if (threadIdx.x < most_added) {
-      // The places after the last new row hold rows that are infinitely far away.
+      // In the last group of eight, places without a new row are filled with rows that are infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
       const float square = job_.bytes.length(row, DeviceByteRows::of_square);
@@ -127,10 +127,10 @@ class Walker {
     return memory;
   }
 
-  /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger if y is nearer. The
-  /// nearness is compared with s_x^2 q_x.q_x minus the squared distance from which on y is out of reach. Computing the
-  /// two sides of this comparison rounds four times. Each rounding is at most 2^-24 times twice the sum of the squared
-  /// lengths. In total, the roundings are therefore at most 2^-21 times this sum.
+  /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer y. The
+  /// nearness is compared with a limit: s_x^2 q_x.q_x minus the squared distance from which on y is out of reach.
+  /// Computing the two sides of this comparison rounds four times. Each rounding is at most 2^-24 times twice the sum
+  /// of the squared lengths. In total, the roundings are therefore at most 2^-21 times this sum.
   struct Two {
     float first;
     float second;

@@ -6,8 +6,8 @@
 // trials and queues the pairs that the copy leaves undecided. When at least 32 pairs wait, each lane computes the
 // canonical chain of one pair. The gain of a trial is a sum of integers. Each block publishes the gains within its
 // rows. From all published gains, every block computes the best trial and the new sums of all blocks. Every block then
-// draws the trials of the next step. If a trial is in a block's rows, this block finds the row and publishes its
-// number.
+// draws the trials of the next step. If a trial is in a block's rows, this block finds the trial's row and publishes
+// the row number.
 //
 // A published word carries a mark of the step. Readers poll the word until it has the mark that they expect; there is
 // no other barrier. While a block polls, the first tiles of the next comparison are loading.
@@ -37,29 +37,30 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;              ///< the largest number of steps
-  Word total;             ///< total of w D before the first step
-  Word least_total;       ///< if the total falls below this value, the integers must be rescaled
-  bool by_quads;          ///< true if points can be read in 16-byte units
-  int unit_tiles;         ///< number of tiles in a unit; rows are assigned to blocks in whole units: 1 for few points,
-                          ///< otherwise the tiles of one sum
-  Word* part_sums;        ///< one sum per block
+  int steps;         ///< the largest number of steps
+  Word total;        ///< total of w D before the first step
+  Word least_total;  ///< if the total falls below this value, the integers must be rescaled
+  bool by_quads;     ///< true if points can be read in 16-byte units
+  int unit_tiles;    ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
+  Word* part_sums;   ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
   Word* published_rows;   ///< [trial]; holds most_trials words
-  unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the row is nearer to the trial
-                          ///< than to its chosen row, and the warp could not store the pair
+  unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
+                          ///< chosen row, but the warp had no room for the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
 
 namespace trials {
 
-/// This number is small enough that each thread gets enough registers. Spilled values would miss the cache.
+/// The maximum number of warps per block. With more warps, a thread would have too few registers, and the values that
+/// it spills would miss the cache.
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
 
-/// Number of pairs with a smaller distance that a warp can store until the best trial is known.
+/// Number of pairs that a warp can store until the best trial is known. Only pairs are stored in which the trial is
+/// nearer than the chosen row.
 constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -167,7 +168,7 @@ class Walker {
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
-    // Unused places of the last group of eight are written too, because they are multiplied together with the used
+    // The unused places of the last group of eight are also written, because they are multiplied together with the used
     // places. The results for unused places are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
@@ -347,7 +348,7 @@ class Walker {
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< per warp: true if the warp had no room for all pairs with a smaller distance
+    bool overflowed[most_warps];  ///< per warp: true if there was no room for some pair that add() needs
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -359,7 +360,8 @@ class Walker {
   }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
-  /// Returns the canonical distance of each lane's pair of row and trial. Valid in lanes below `count`.
+  /// Returns the canonical distance of each lane's pair of row and trial. The result is valid only in lanes below
+  /// `count`.
   __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
     return Chains::distance<T>(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
@@ -460,7 +462,8 @@ class Walker {
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // Stores the trials at the end of the queue. This part is unused, because at most 31 pairs wait in the queue.
+    // Stores the trials at the end of the queue. The end of the queue is free, because at most 31 pairs wait in the
+    // queue.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
                                 reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
@@ -494,8 +497,8 @@ class Walker {
     }
   }
 
-  /// Lowers the distances of points whose pairs with the best trial did not fit in the warp's memory. Computes these
-  /// distances a second time.
+  /// Lowers the distances of the points whose pair with the best trial the warp could not store. For these pairs,
+  /// computes the distances a second time.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {

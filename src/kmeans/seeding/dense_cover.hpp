@@ -1,14 +1,15 @@
-// k-means++ for few clusters: computes every distance. With few clusters, half of the points or more are nearer to a
-// trial than to all chosen rows. Finding these points would take longer than computing all distances. Points are
-// processed in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains are summed
-// while the block's distances are in cache. Cover and FilteredCover compute the same integers.
+// k-means++ for few clusters: computes every distance. With few clusters, at least half of the points are nearer to a
+// trial than to all chosen rows. To find these points by bounds would take longer than to compute all distances. Points
+// are processed in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains are
+// summed while the block's distances are in cache. Cover and FilteredCover compute the same integers.
 //
 // With few columns, distances are not stored. When a trial is chosen, its distances are computed a second time, because
 // reading the points takes less time than writing the distances of all trials. With more columns, the distances of all
 // trials are stored.
 //
-// Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point, and 8
-// L more if distances are stored. Supports neither weights nor the groups of points that k-means|| needs.
+// Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point. If
+// distances are stored, 8 L bytes per point are added. Supports neither weights nor the groups of points that k-means||
+// needs.
 #pragma once
 
 #include <omp.h>

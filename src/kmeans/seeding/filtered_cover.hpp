@@ -1,8 +1,8 @@
 // k-means++ and k-means|| over points with many columns, for which the triangle inequality avoids few distances. For
 // most pairs of a point and a candidate, an 8-bit copy of the points (byte_rows.hpp) proves that the candidate is no
 // nearer than the chosen rows. Such a pair changes no sum, and only the remaining pairs need the canonical chain. In a
-// step of k-means++, the number of remaining pairs is hardly larger than the number of points that come nearer. The
-// results have the same bits as a plain loop.
+// step of k-means++, the number of remaining pairs is hardly larger than the number of points whose distance decreases.
+// The results have the same bits as a plain loop.
 //
 // A step of k-means++ is one pass over the copy for all trials. The pass stores each distance that is smaller than the
 // distance to the chosen rows. When a trial is chosen, its stored distances are looked up. In the first steps, there
@@ -54,7 +54,8 @@ class FilteredCover final : public Potential<T> {
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
-  // For very long rows, the limit is lower, because packing many such rows would delay the response to a stop request.
+  // Returns the largest number of candidates in one call. The number is lower for very long rows, because packing many
+  // such rows would delay the response to a stop request.
   static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
   }
@@ -165,8 +166,8 @@ class FilteredCover final : public Potential<T> {
     honour_stop();
   }
 
-  // Points of weight 0 never change a sum and need no group. For these points the initial limit stays, which excludes
-  // all candidates.
+  // Points of weight 0 never change a sum and need no group. These points keep their initial limit, which excludes all
+  // candidates.
   void limit(std::int64_t row) {
     if (weights_.empty() || weights_[row] > 0) bytes_->set_limit(row, closest_[row]);
   }
@@ -216,7 +217,7 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
-      // Each thread allocates its memory itself, so that it shares no cache line with another thread.
+      // Each thread allocates its memory itself, so that no cache line holds memory of two threads.
       worker.kept.reserve(most_kept_);
       worker.gains.assign(candidates_.size(), 0);
       worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));

@@ -110,7 +110,7 @@ class Seeding {
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
-    // If a chosen row has no points, it is a duplicate of another chosen row, so it is left out.
+    // A chosen row without points is left out, because it is a duplicate of another chosen row.
     const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
@@ -249,7 +249,7 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  /// Set by plus_plus(); steps that parallel() takes directly are not saved.
+  /// Set by plus_plus(). Steps that parallel() takes without plus_plus() are not saved.
   SeedingCheckpoints* checkpoints_ = nullptr;
   std::uint64_t draws_ = 0;
 };

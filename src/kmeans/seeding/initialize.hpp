@@ -18,13 +18,13 @@ struct FirstCentroids {
 
 /// Returns true if the options allow a fit of points with fewer different rows than clusters.
 bool accepts_fewer_different(const KMeansOptions& options);
-/// Returns the end of an error message for too few different rows, which states the remedy.
+/// Returns the last part of the error message about too few different rows. This part states the remedy.
 ErrorMessage how_to_accept_fewer();
 
 /// Returns k x d initial centroids, chosen by the method `options.init` for fit number `restart`. They depend only on
-/// the data, the options and the seed. `points` must be finite. Unless the options accept fewer, the points of all
-/// ranks together must have at least k different rows of positive weight. `given`: the given centroids in host memory,
-/// or none.
+/// the data, the options and the seed. `points` must be finite. The points of all ranks together must have at least k
+/// different rows of positive weight, unless the options accept fewer different rows. `given`: the given centroids in
+/// host memory, or none.
 template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart,

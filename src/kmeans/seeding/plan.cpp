@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 // Up to most_columns_of_cover columns, the triangle inequality avoids more distances than the 8-bit copy. If fewer rows
-// than fewest_chosen_by_filter will be chosen, making the copy costs as much as the distances
+// than fewest_chosen_by_filter will be chosen, making the copy costs as much as computing all distances without it
 // (docs/decisions/0013-first-centroids.md).
 constexpr std::int64_t most_columns_of_cover = 5;
 constexpr std::int64_t fewest_chosen_by_filter = 6;
@@ -43,8 +43,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
-  // With the filter, a pair counts as a tenth of a distance. Byte products exclude most pairs, and made the choice 7 to
-  // 100 times as fast (docs/decisions/0013).
+  // With the filter, a pair counts as a tenth of a distance. Byte products exclude most pairs. They made the choice of
+  // the first centroids 7 to 100 times as fast (docs/decisions/0013).
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };

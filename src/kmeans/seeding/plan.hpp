@@ -35,8 +35,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 /// copy, if the fit needs this copy anyway, otherwise 0.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);
 
-/// Returns the cost of choosing the first centroids, as a number of distances per point. With the filter, this is only
-/// a share of all distances.
+/// Returns the cost of choosing the first centroids, as a number of distances per point. If the filter is used, this
+/// number includes only a share of all distances.
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

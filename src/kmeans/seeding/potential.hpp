@@ -1,5 +1,5 @@
-// A SeedingCover of points in host memory. The derived class measures the distances. This class computes sums, draws
-// and samples from them.
+// A SeedingCover of points in host memory. The derived class measures the distances. From the distances, this class
+// computes sums. It also draws rows and takes samples of rows.
 //
 // With several ranks, each rank has the distances of its rows. Row numbers are global. If chosen or tried rows are on
 // other ranks, KnownRows fetches them. After each call of add(), every rank knows the totals of all ranks.
@@ -163,7 +163,7 @@ class Potential : public SeedingCover {
     return rows;
   }
 
-  /// Calls work() on each rank, which returns `count` integers. Returns the element-wise sums of these integers over
+  /// On each rank, calls work(), which returns `count` integers. Returns the element-wise sums of these integers over
   /// all ranks.
   template <class Work>
   std::vector<std::uint64_t> of_all(std::size_t count, const Work& work) const {
@@ -175,7 +175,7 @@ class Potential : public SeedingCover {
     return integers;
   }
 
-  /// Calls work(), which changes sums of blocks, and then updates the totals of the ranks.
+  /// Calls work(), which changes sums of blocks. Then updates the totals of the ranks.
   template <class Work>
   void refresh(const Work& work) {
     totals_ = RankTotals(known_.ranks().gather([&] {
@@ -186,7 +186,8 @@ class Potential : public SeedingCover {
   }
 
   /// Recomputes all integers, with a scale for the current largest w * D (weight times squared distance). Afterwards,
-  /// changes update the sums in place until the total has fallen to a quarter. Then rescale() is called again.
+  /// each change of a distance updates the sums in place. When the total has fallen to a quarter, rescale() is called
+  /// again.
   void rescale() {
     const std::int64_t n = points_.rows();
     const double most = known_.ranks().greatest([&] {

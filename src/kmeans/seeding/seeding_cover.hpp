@@ -1,5 +1,5 @@
 // The interface through which k-means++ and k-means|| query the squared distances between the points and their nearest
-// chosen rows. All implementations give the same integers. They differ in the memory that they use, and in the number
+// chosen rows. All implementations return the same results. They differ in the memory that they use, and in the number
 // of distances that they avoid: Cover (few columns), FilteredCover (many columns), DenseCover (few clusters) and
 // CudaCover (on a GPU).
 #pragma once
@@ -19,8 +19,8 @@ class SeedingCover {
   SeedingCover& operator=(const SeedingCover&) = delete;
   virtual ~SeedingCover() = default;
 
-  /// Let w be the weight of a point, and D its squared distance to the nearest chosen row. Returns the sum of w D over
-  /// all points, as an integer.
+  /// Let w be the weight of a point, and D its squared distance to the nearest chosen row. Each row has an integer,
+  /// which represents w D on a common scale. Returns the sum of these integers.
   virtual std::uint64_t total() const = 0;
   /// Returns the global numbers of the chosen rows, in the order of choice.
   virtual const std::vector<std::int64_t>& chosen() const = 0;
@@ -34,7 +34,7 @@ class SeedingCover {
   virtual std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) = 0;
   /// Adds rows from rows_at() or sample() to the chosen rows. Pass all rows of a step or round in one call, because
   /// each call changes the integers from which rows are drawn. Each point joins its nearest chosen row. On ties, it
-  /// joins the first.
+  /// joins the row that was chosen first.
   virtual void add(std::span<const std::int64_t> rows) = 0;
   /// Returns, for each chosen row, the sum of its points' weights as an integer. If there are no weights, this sum is
   /// the number of these points.

@@ -58,7 +58,7 @@ class WeightedRows {
     std::uint64_t integer;
   };
 
-  /// Draws the row at which the prefix sum exceeds `target`. The prefix sum is over this rank's rows only.
+  /// Draws the row at which the prefix sum exceeds `target`. The prefix sum includes only this rank's rows.
   Drawn take(std::uint64_t target) {
     const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
     const std::uint64_t integer = integer_of(row);

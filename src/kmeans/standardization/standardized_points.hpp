@@ -22,8 +22,8 @@ class StandardizedPoints {
 
   MatrixView<const T> rows() const { return rows_.view(); }
   const KMeansStandardization& by() const { return by_; }
-  /// The Execution of the call: on the GPU if the points are on the GPU, and with the memory limit reduced by the size
-  /// of the copy.
+  /// Returns the Execution of the call. It uses the GPU if the original points are on the GPU. Its memory limit is
+  /// reduced by the size of the copy.
   const Execution& here() const { return here_; }
   core::Ranks& ranks() const { return *ranks_; }
   Matrix<T> take() && { return std::move(rows_); }

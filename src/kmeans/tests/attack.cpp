@@ -123,8 +123,8 @@ std::string exact_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& e
       [&] { return history_inertia_difference(is, expected); });
 }
 
-/// Compares a result with the expected result within a tolerance. For variants with textbook arithmetic, on tame input
-/// only.
+/// Compares a result with the expected result within a tolerance. Used only for variants with textbook arithmetic, and
+/// only on tame input.
 template <class T>
 std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& expected, double tolerance) {
   return first_difference([&] { return difference("label", copy(is.labels.view()), expected.labels); },

@@ -19,7 +19,7 @@ struct KMeansCase {
   std::vector<T> weights;   ///< one weight per point; empty if the case has no weights
   Rows<T> centroids;        ///< used if options.init is `given`
   Rows<T> queries;          ///< points for predict and transform
-  std::int64_t room = 0;    ///< number of elements between rows
+  std::int64_t room = 0;    ///< number of unused elements between consecutive rows
   bool own_labels = false;  ///< true if labels are written to the caller's memory
   KMeansJob<T> options;     ///< the options, without views
 };

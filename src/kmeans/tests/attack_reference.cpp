@@ -226,7 +226,7 @@ class Fit {
     for (std::size_t dim = 0; dim < d_; ++dim)
       bound += 0x1p-51 * terms * extents_[dim] * weight * extents_[dim] +
                0x1p-72 * extents_[dim] * static_cast<double>(n_) * largest * magnitudes_[dim] +
-               2 * weight * std::numeric_limits<double>::min();  // for squares that underflow
+               2 * weight * std::numeric_limits<double>::min();  // covers squares that underflow
     return bound;
   }
 
@@ -271,7 +271,8 @@ class Fit {
       auto empty_cluster = empty.begin();
       for (const std::size_t point : farthest_first) {
         if (empty_cluster == empty.end()) break;
-        // A point that is skipped here is not tried again for the next empty cluster.
+        // The search for the next empty cluster continues after this point, so a point that is skipped here is not
+        // tried again.
         if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;
         --members[at(labels_[point])];
         taken[point] = true;

@@ -71,8 +71,7 @@ class KillCase(FitCase):
             if is_there:  # the file exists even after a kill if the job had already finished its work
                 self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
             shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder behind
-            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM kills the job if it
-                                                                           # arrives before the handler
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM may precede the handler
                 killed += 1
                 continue
             self.assertEqual((job.returncode, is_there), (0, True), stderr)
@@ -179,7 +178,7 @@ class Checkpoints(FitCase):
         result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
         self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
         self.assertIn("No space left on device; the fit continues", result.stderr)
-        # Messages may go to the same full disk.
+        # The job must also succeed if its messages go to the same full disk.
         job = self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("other"))
         with open("/dev/full", "w") as full:
             self.assertEqual(subprocess.run([GRADUS, *map(str, job)], stdout=subprocess.DEVNULL, stderr=full).returncode, 0)

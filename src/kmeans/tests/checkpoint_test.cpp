@@ -43,7 +43,7 @@ using tests::ThreadRanks;
 
 enum class Data {
   plain,      ///< several centres with many points between them, so that fits take many iterations
-  wild,       ///< values of very different magnitudes, for which the sums do not determine all means
+  wild,       ///< magnitudes so different that the sums do not determine all means
   duplicates  ///< few different rows, each repeated many times, with exact ties
 };
 
@@ -184,7 +184,8 @@ KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheck
 }
 
 /// Returns "" if the results are equal, otherwise the name of the first difference. If `exact_history` is false,
-/// ignores the last bits of inertia and shift in the history. By their contract, GPU variants may differ there.
+/// ignores the last bits of inertia and shift in the history, because the contract of GPU variants does not include
+/// these bits.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";
@@ -206,8 +207,8 @@ std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool 
   return "";
 }
 
-/// An exception that replaces a kill. A thread cannot be killed like a process, but the exception ends the thread's job
-/// at the same point.
+/// An exception that simulates a kill. A thread cannot be killed like a process, so the exception ends the thread's job
+/// at the point of the kill.
 struct Killed {};
 
 AtIteration kill_at(int last) {
@@ -594,7 +595,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
       }
 }
 
-// Ends the run several times during seeding, and resumes it each time.
+// Interrupts the run several times during seeding, and resumes it each time.
 TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
   using T = TypeParam;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})

@@ -337,7 +337,7 @@ class Usage(Case):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(out))
-        # The same options are accepted where they have an effect.
+        # The options refused above are accepted where they have an effect.
         self.succeed("kmeans", points, "-k", 2, "--init", "first", "--restarts", 1)
         self.succeed("kmeans", points, "-k", 2, "--init", "random", "--restarts", 2, "--seed", 3)
 
@@ -533,7 +533,7 @@ class Output(Case):
         self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
-        def limit():  # allows the files that an OpenMP runtime shares between its libraries
+        def limit():  # the limit allows the files that an OpenMP runtime shares between its libraries
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
         points = self.points(n=300000, d=1)
@@ -552,7 +552,7 @@ class Output(Case):
         points = self.points(n=20000, d=1)
         small = self.path("small")
         os.mkdir(small)
-        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the 20000 points are the centroids
+        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the points are also the centroids
                     ["transform", points, points, "-o", os.path.join(small, "out.npy")],
                     ["transform", points, points, "-o", os.path.join(small, "out.csv")]]:
             self.refused_for_want_of_space(small, *job)
@@ -604,7 +604,7 @@ class Output(Case):
                    ["kmeans", points, "-k", 3, "--init", centroids]]
         for reader in readers:
             self.succeed(*reader)
-        # The folder now has its own summary, but the centroids of another run.
+        # The folder now has the summary of one run and the centroids of another run.
         shutil.copy(os.path.join(other, "centroids.npy"), centroids)
         for reader in readers:
             self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
@@ -851,7 +851,7 @@ class Predict(Case):
         self.assertFalse(os.path.exists(out))
 
     def test_ending_of_the_output(self):
-        missing = self.path("missing.npy")  # the output's ending is refused before any file is read
+        missing = self.path("missing.npy")  # the file name's ending is refused before any file is read
         for command in ("predict", "transform"):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
@@ -1079,7 +1079,7 @@ class Tables(Case):
             self.assertEqual(len(seen), 1, dtype)
             by = self.summary(out)["standardize"]
             values = read_npy(points)[2]
-            for column in range(5):  # applies the formulas of gradus/kmeans_standardization.hpp to fractions
+            for column in range(5):  # applies the formulas of gradus/kmeans_standardization.hpp in exact fractions
                 own = values[column::5]
                 mean = float(sum(map(Fraction, own)) / 3000)
                 shift = float(sum(Fraction(value - mean) for value in own) / 3000)

@@ -65,7 +65,8 @@ def read(path):
 
 
 class KnownByPandas(Input):
-    """A table as pandas reads it. The data frame of pandas shows which columns are numeric and which lack numbers."""
+    """A table as pandas reads it. The data frame of pandas shows which columns are numeric and which columns have
+    missing numbers."""
 
     def __init__(self, path):
         with warnings.catch_warnings():
@@ -91,14 +92,15 @@ class KnownByPandas(Input):
     def fits(self, advice, options):
         if advice.option == "--missing":
             return "--missing" not in options
-        if advice.option == "--id-column":  # fits if the column counts the rows
+        if advice.option == "--id-column":  # the advice fits if the column numbers the rows
             return self.named(advice.value) == ["Unnamed: 0"]
         if advice.option == "--header":
             return advice.value == "yes"
         if advice.option != "--drop-columns":
             return False
         columns = self.named(advice.value) or list(self.numbers)
-        # The advice fits if each of these columns is text, a row counter, or lacks half of its numbers.
+        # The advice fits if each of these columns contains text, numbers the rows, or has no value in at least half of
+        # the rows.
         return all(name not in self.numbers or str(name).startswith("Unnamed") or self.frame[name].isna().mean() >= 0.5
                    for name in columns)
 

@@ -135,7 +135,7 @@ TEST(Verify, passes_what_is_right) {
   EXPECT_TRUE(report.right());
   ASSERT_EQ(report.rows.size(), 2 * variants().size());
   EXPECT_EQ(report.rows.front().variant, "sequential");
-  EXPECT_EQ(report.rows.front().cases, 2);  // the textbook variant promises nothing for cases in which ties decide
+  EXPECT_EQ(report.rows.front().cases, 2);  // leaves out the case in which ties decide
   EXPECT_EQ(report.rows.front().cases_left_out, 1);
   EXPECT_EQ(report.rows.front().checks, 4);
 }

@@ -1,5 +1,5 @@
-// Tests two parts of cuda_ordered: the bound over a box, which makes the result exact, and the order of cells along the
-// curve, which makes the variant fast.
+// Tests two parts of cuda_ordered. The bound over a box makes the result exact. The order of cells along a
+// space-filling curve makes the variant fast.
 #include "kmeans/persistent/ordered_limits.hpp"
 
 #include <gtest/gtest.h>

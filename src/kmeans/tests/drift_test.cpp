@@ -22,7 +22,7 @@ TEST(ladder_drift, files_table_and_documents_agree) {
 TEST(ladder_drift, notices_a_missing_table_row) {
   Room room = this_room();
   room.table.pop_back();
-  // At least one report: about the first line of the file, or about documents that name the variant.
+  // drift() reports at least one fault, either in the first line of the file or in documents that name the variant.
   EXPECT_GE(drift(room).size(), 1u);
 }
 

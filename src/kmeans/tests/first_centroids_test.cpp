@@ -192,7 +192,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
     const auto distance = [&](std::int64_t row, std::size_t candidate) {
       return squared_distance(std::as_const(points).row(row), candidates[candidate], d);
     };
-    // Each row's limit is the distance of some candidate: unchanged, one ulp larger, one ulp smaller, or halved.
+    // Each row's limit is its distance to some candidate, either unchanged, one ulp larger, one ulp smaller, or halved.
     std::vector<double> limits;
     for (std::int64_t row = 0; row < n; ++row) {
       double limit = distance(row, static_cast<std::size_t>(between(random, 0, trials.count() - 1)));
@@ -223,7 +223,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
             ++all;
             ruled_out += !is_open;
             if (is_open) continue;
-            // A candidate may be excluded if it is no nearer than the limit. find_nearest() may also exclude a
+            // A candidate may be excluded if its distance is not below the limit. find_nearest() may also exclude a
             // candidate if another candidate is nearer.
             const double mine = distance(row, candidate);
             const bool right = nearest ? mine > least || mine >= limits[static_cast<std::size_t>(row)]
@@ -238,8 +238,9 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
   EXPECT_GT(ruled_out, all / 10) << "of " << all;
 }
 
-// Tests the search for the nearest of a few candidates, with one byte and with two bytes. A candidate at the smallest
-// canonical distance must never be excluded. So if a row is settled, the only remaining candidate must be the nearest.
+// Tests the search for the nearest of a few candidates, with one byte and with two bytes per coordinate. A candidate at
+// the smallest canonical distance must never be excluded. So if a row is settled, the only remaining candidate must be
+// the nearest.
 TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
   using T = TypeParam;
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
@@ -257,7 +258,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
     std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(d)));
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel) rows.copy_panel(panel, scratch.data());
     if (problem % 5 != 0) rows.make_rests();
-    // The candidates are points, or means of two points, which are close together.
+    // The candidates are points, or means of two points. Means of two points are close together.
     const std::int64_t count = between(random, 1, few_candidates);
     Matrix<T> centroids(count, d);
     for (std::int64_t cluster = 0; cluster < count; ++cluster) {

@@ -57,8 +57,8 @@ MatrixView<const T> view(const Matrix<T>& values) {
   return values.view();
 }
 
-// Returns random integers. A sum of a few thousand such integers is exact in any order, so the teaching rungs also give
-// the same bits.
+// Returns random integers. A sum of a few thousand such integers is exact in any order, so even the teaching rungs give
+// the same bits as the oracle.
 template <class T>
 Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t seed, std::uint64_t below = 1000) {
   Matrix<T> points(rows, columns);
@@ -289,7 +289,7 @@ TEST_P(Frame, inertia_never_rises) {
       EXPECT_TRUE(result.history[step].inertia <= result.history[step - 1].inertia * (1 + 1e-12))
           << "iteration " << step;
     EXPECT_TRUE(result.inertia <= result.history.back().inertia * (1 + 1e-12));
-    // This holds because the fit converged.
+    // These inertias are equal up to rounding, because the fit converged.
     EXPECT_TRUE(std::abs(result.inertia - result.history.back().inertia) <= 1e-12 * result.inertia);
   }
 }
@@ -362,8 +362,8 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   }
 }
 
-// The centroids were rounded when they were scaled to unit length. If predict scaled them again, it would break the tie
-// in another way.
+// The centroids were rounded when they were scaled to unit length. If predict scaled the centroids again, the tie would
+// be decided in another way.
 TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   if (columns(2) != 2) return;
   const Matrix<double> points = matrix<double>(8, 2, {10, 1, 12, 2, 1, 10, 2, 12, 7, 7, 4, 4, 3, 3, 4, 4});
@@ -619,7 +619,7 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
   EXPECT_EQ(best.restart, least - inertias.begin());
 }
 
-// Few different points. Their coordinates are integers, so that sums in textbook arithmetic are exact too.
+// Few different points. Their coordinates are integers, so that even sums in textbook arithmetic are exact.
 struct FewPoints {
   std::string name;
   Matrix<double> points;
@@ -1223,14 +1223,15 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({4000, 1, 129, 4, false}), "simd_grid");
   EXPECT_EQ(name({4000, 1, 128, 4, false}), "simd_small_dim");
   EXPECT_EQ(name({4000, 2, 129, 4, false}), "simd_small_dim");
-  // Choosing initial centroids by k-means++ adds work, so the GPU pays.
+  // Choosing initial centroids by k-means++ adds work, which makes the use of the GPU worthwhile.
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");
   EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
 
-  // There would be enough memory. But with one more column, the tile counters would overflow 32 bits.
+  // In each of these two pairs, the tile counters fit in 32 bits for the first shape, and would overflow for the second
+  // shape. Memory would suffice for both shapes.
   EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_bounds");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");

@@ -71,8 +71,8 @@ std::unique_ptr<GpuPoints<T>> points_on_gpu(MatrixView<const T> points, VectorVi
 
 // ------------------------------------------------------------------------------------------------ fits
 
-/// Compares a fit whose points, weights, initial centroids and labels are on the GPU with the expected result. Returns
-/// the first difference, or "".
+/// Runs a fit with points, weights, initial centroids and labels on the GPU, and compares it with the expected result.
+/// Returns the first difference, or "".
 template <class T>
 std::string check_on_device(const PreparedCase<T>& prepared, const Variant& variant, std::int64_t offset) {
   const OnDevice<T> points(prepared.points(), offset);
@@ -109,7 +109,7 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(kmeans, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// If the points are on a GPU, a GPU variant is always selected. Also tests restarts, tolerance and k-means++.
+// If the points are on a GPU, a GPU variant is always selected. This test includes restarts, tolerance and k-means++.
 TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   const Matrix<float> points = normal_points<float>(5000, 6);
   const OnDevice<float> device(points.view());
@@ -137,7 +137,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
 }
 
-// Some steps run in host memory (standardizing, and computing criteria). They must not change any bits either.
+// Standardizing and computing criteria run in host memory. These steps must not change any bits.
 TEST_F(OnGpu, standardized_fits_and_the_choice_of_k_have_the_bits_of_the_host) {
   constexpr std::int64_t n = 3000;
   const Matrix<float> points = normal_points<float>(n, 5);
@@ -470,7 +470,8 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
     }
 }
 
-// There are more centroids than one launch covers, with a grid of maximum height and 64 centroids per block.
+// A launch with a grid of maximum height covers 64 centroids per block. There are more centroids than one such launch
+// covers.
 TEST_F(OnGpu, distances_to_millions_of_centroids) {
   const std::int64_t k = std::int64_t{65535} * 64 + 100;
   const Matrix<float> centroids = normal_points<float>(k, 1);
@@ -542,7 +543,7 @@ TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   KMeansJob<float> options;
   options.init = KMeansInit::first;
   Execution execution;
-  execution.memory_limit = std::uint64_t{1} << 60;  // limit of host memory
+  execution.memory_limit = std::uint64_t{1} << 60;  // this limit applies only to host memory
   const std::string message = error_of<OutOfMemoryError>([&] { kmeans(vast, options, execution); });
   EXPECT_NE(message.find("bytes of GPU memory, but only"), std::string::npos) << message;
   EXPECT_NE(message.find("bytes are free"), std::string::npos) << message;

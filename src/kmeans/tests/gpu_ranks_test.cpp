@@ -100,8 +100,8 @@ TYPED_TEST_SUITE(KMeansGpuRanks, Elements);
 
 TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of a tile, and few
-  // and many clusters. Every variant runs.
+  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of the tile size,
+  // and few and many clusters. Every variant runs.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 3, 9}, {523, 9, 5}, {400, 40, 33}, {900, 16, 270}};
   const int ranks[] = {1, 2, 3, 5};
   const std::string hows[] = {"even", "holes", "last"};

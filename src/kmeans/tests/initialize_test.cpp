@@ -1,5 +1,5 @@
-// Tests that the initial centroids do not depend on the number of threads, that they equal the choice of the plain
-// algorithms, and that they lead to good fits.
+// Tests three properties of the initial centroids: they do not depend on the number of threads, they are equal to the
+// choice of the plain algorithms, and they lead to good fits.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -177,8 +177,8 @@ class Plain {
     return squared_distance(data_.view().row(a), data_.view().row(b), data_.points.columns());
   }
 
-  /// Adds the chosen rows of a step or round. If this leaves less than a quarter of the sum for which the integers were
-  /// made, recomputes the integers.
+  /// Adds the chosen rows of a step or round. If the sum is then less than a quarter of the sum for which the integers
+  /// were computed, recomputes the integers.
   void choose(const std::vector<std::int64_t>& rows_of_step) {
     for (const std::int64_t chosen : rows_of_step) {
       for (std::int64_t row = 0; row < rows(); ++row) {
@@ -318,8 +318,8 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
     check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
     check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
   }
-  // The points are on a grid, so distances meet the bound of the triangle inequality exactly. Rows occur repeatedly, so
-  // the test compares their coordinates.
+  // The points are on a grid, so distances meet the bound of the triangle inequality exactly. Some rows are equal, so
+  // the test compares coordinates instead of row numbers.
   Data<T> grid{Matrix<T>(2048, 2), {}};
   for (std::int64_t row = 0; row < 2048; ++row) {
     grid.points(row, 0) = static_cast<T>(row * 37 % 32);

@@ -80,7 +80,8 @@ def main():
                 "-o", out, "--quiet"]
 
     def run(clusters, delay=None):
-        """Runs a job, and kills it after `delay` seconds if given. Returns True if the kill ended the job, and the running time."""
+        """Runs a job. If `delay` is given, kills the job after `delay` seconds. Returns two values: True if the kill
+        ended the job, and the running time."""
         start = time.monotonic()
         job = subprocess.Popen(command(clusters), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if delay is not None:

@@ -19,7 +19,7 @@ namespace {
 
 [[maybe_unused]] const bool registered = tests::register_ladder<Trial>();
 
-// A few cases that test the loop itself: it must report planted faults.
+// A few cases that test the loop over cases itself: the loop must report planted faults.
 struct FewCases : Trial {
   static const std::vector<Case>& cases() {
     static const std::vector<Case> few = [] {
@@ -79,9 +79,9 @@ TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
   if (!required) unsetenv("GRADUS_REQUIRE_GPU");
 }
 
-// This case is not in the shared table, because no factor turns these points into different floats. One column is
-// constant, and the differences in the other columns are tiny. Scaling these differences to 1 by a power of two makes
-// the rounding error of the constant column's mean overflow.
+// This case is not in the shared table, because no scale factor keeps these points distinct when they are converted to
+// float. One column is constant, and the differences in the other columns are tiny. A power of two that scales these
+// differences to 1 makes the rounding error of the constant column's mean overflow.
 TEST(Ladder, doubles_beside_a_constant_column) {
   for (const auto& [clusters, columns] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {90, 3}, {20, 40}}) {
     CaseData data;

@@ -91,7 +91,8 @@ OPTIONS = (
 
 
 class Enumerated(KMeansCase):
-    """Tests combinations of numbers of ranks, shapes, initialisations and options. Each step changes all four."""
+    """Tests combinations of four things: numbers of ranks, shapes, initialisations and options. Each step changes all
+    four."""
 
     STEPS = 16
 
@@ -120,7 +121,8 @@ class Enumerated(KMeansCase):
 
     @functools.cache
     def accepting(self):
-        """Returns the option that accepts coinciding points, as the error for too few different points recommends it."""
+        """Returns the option that accepts coinciding points. The error about too few different points recommends this
+        option."""
         (advice,) = advice_in(self.refused(3, "kmeans", self.file("equal.csv", "1\n1\n"), "-k", 2).stderr)
         return advice.option, advice.value
 
@@ -136,7 +138,7 @@ class Enumerated(KMeansCase):
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
     def test_many_centroids_of_which_each_rank_makes_a_share(self):
-        """From 5,600 means on, ranks with one thread each share the update (means/cluster_shares.hpp)."""
+        """If each rank has one thread, the ranks share the update from 5,600 means on (means/cluster_shares.hpp)."""
         points = write_npy(self.path("many.npy"), "<f4", (900, 40), lattice(900, 40))
         for ranks, init in ((2, "first"), (5, "random"), (16, "first")):
             with self.subTest(ranks=ranks):
@@ -383,7 +385,8 @@ class Faults(KMeansCase):
         self.assertIn("but only 65536 bytes (64 KiB) are free", self.said(result)[0])
 
     def test_room_that_ends_while_the_labels_are_written(self):
-        """Limits the size of files. The limit is reached when all ranks have finished their work."""
+        """Limits the size of files. A job reaches the limit only when it writes the result, after all ranks have
+        finished their work."""
         points = self.points(n=30000)
         program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # ulimit counts blocks of 512 bytes
         os.chmod(program, 0o755)
@@ -494,7 +497,7 @@ class Ended(KMeansCase):
         self.assertFalse(os.path.exists(self.path("early-out")))
 
     def test_a_process_that_was_stopped_at_its_end_goes_on(self):
-        """The time during which a process is stopped does not count as waiting."""
+        """If a process is stopped, the time until it continues does not count as waiting."""
         out = self.path("stopped-out")
         job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
                          options=self.signals_at("end"))
@@ -542,8 +545,8 @@ class Scaling(RanksCase):
                 by_name = dict(zip(shown[0], row))
                 self.assertEqual([float(by_name[name]) for name in ("ranks", "measured", "floor", "model")],
                                  [point[key] for key in ("ranks", "seconds", "floor_seconds", "model_seconds")])
-        # There is one group per input. Each row of a group has the samples of the group's input, and the floor covers the
-        # measured sums.
+        # There is one group per input. Each row of a group has the samples of the group's input. The floor includes the
+        # measured time of the sums.
         self.assertEqual([len(group["rows"]) for group in answer["groups"]], [4, 4, 1, 1, 1, 1, 1])
         for group in answer["groups"]:
             self.assertTrue(all(len(row["samples"]) == 2 for row in group["rows"]))

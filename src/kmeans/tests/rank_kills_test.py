@@ -1,8 +1,8 @@
 """Kills ranks, stops them, or asks them to end, at random moments. No process may hang, and no file may be torn. The job
 must resume on another number of ranks and give the bytes of an uninterrupted job.
 
-GRADUS_RANK_KILLS sets the number of kills (4), GRADUS_RANK_KILLS_SEED the seed, GRADUS_RANK_KILLS_BESIDE the number of
-concurrent jobs (2). `./dev test --full` makes 300 kills.
+GRADUS_RANK_KILLS sets the number of kills (default 4), GRADUS_RANK_KILLS_SEED the seed, and GRADUS_RANK_KILLS_BESIDE
+the number of concurrent jobs (default 2). `./dev test --full` makes 300 kills.
 """
 
 import collections
@@ -21,7 +21,7 @@ from kit import write_npy
 
 _ranks = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpirun_test.py"))
 
-STALL = 5  # seconds; on a busy machine a job may reach this limit by itself
+STALL = 5  # seconds; on a busy machine, a job may reach this limit without a kill
 GRACE = 10  # seconds after which no process may be left
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
 WORKS = ("read", "seed", "iterate", "write")  # phases that last long enough to be hit

@@ -19,7 +19,7 @@ using tests::make_job;
 using tests::split;
 using tests::ThreadRanks;
 
-/// Counts the calls to an engine, and says which call is to fail.
+/// Counts the calls to an engine, and selects the call that must fail.
 struct EngineCalls {
   int started = 0;
   int passes = 0;

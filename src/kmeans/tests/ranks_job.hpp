@@ -23,7 +23,7 @@ namespace gradus::tests {
 
 enum class Data {
   plain,       ///< multiples of one half around several centres
-  wild,        ///< values of very different magnitudes, for which the sums do not determine all means
+  wild,        ///< magnitudes so different that the sums do not determine all means
   duplicates,  ///< few different rows, each repeated many times, with exact ties
   ends         ///< rows sorted by kind, with distant rows at the end
 };

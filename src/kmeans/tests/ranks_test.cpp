@@ -68,7 +68,7 @@ class Faulty final : public Communicator {
         std::memcpy(&rows, said, sizeof rows);
         std::memcpy(said, &none, sizeof none);
         if (fault_ == Fault::own_rows_alone) continue;
-        // Adds these rows to the last rank's number of rows. On the last rank itself, the rows are lost.
+        // Adds the other rank's number of rows to the last rank's number. On the last rank itself, the number is lost.
         std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
         std::int64_t behind = 0;
         std::memcpy(&behind, last, sizeof behind);
@@ -104,8 +104,8 @@ TYPED_TEST_SUITE(KMeansRanks, Elements);
 
 TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of a block, and few
-  // and many clusters. Every variant and every seeding method runs.
+  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of the block size,
+  // and few and many clusters. Every variant and every seeding method runs.
   const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -140,7 +140,8 @@ TYPED_TEST(KMeansRanks, know_all_options) {
 
 TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
   using T = TypeParam;
-  // The sizes include more and fewer clusters than ranks. Some ranks have a smaller share than others, or no share.
+  // The sizes include more and fewer clusters than ranks. So some ranks have a smaller share of the clusters than
+  // others, or no share.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -572,7 +573,7 @@ TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
   }
 }
 
-// A rank may also fail while it updates its share of the clusters.
+// A rank may fail even while it updates its share of the clusters.
 TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
   for (const int size : {1, 2, 5})
     for (const std::size_t bytes : {0, 1, 7, 8, 13}) {

@@ -32,7 +32,7 @@ TEST(Shortage, OfAFit) {
       options.init = init;
       options.max_iterations = 2;
       Execution execution;
-      execution.threads = 1;  // a parallel region of one thread must not leak an exception either
+      execution.threads = 1;  // even a parallel region of one thread must not leak an exception
       execution.variant = variant.name;
       tests::fails_orderly([&] { kmeans(points, options, execution); }, variant.name);
     }
@@ -43,7 +43,7 @@ TEST(Shortage, OfAPredictionAndOfDistances) {
   const Matrix<float> points = some_points();
   const Matrix<float> centroids = Matrix<float>::copy_of(points.view().slice(0, 8));
   Execution execution;
-  execution.threads = 1;  // a parallel region of one thread must not leak an exception either
+  execution.threads = 1;  // even a parallel region of one thread must not leak an exception
   for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
     tests::fails_orderly([&] { kmeans_predict(centroids, points, metric, execution); }, "predict");
     tests::fails_orderly([&] { kmeans_transform(centroids, points, metric, execution); }, "transform");

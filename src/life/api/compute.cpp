@@ -31,7 +31,7 @@ Shape describe(const Input& input, const LifeOptions& options) {
 }
 
 const Variant& choose(const Input& input, const Shape& shape, const LifeOptions& options, const Execution& execution) {
-  // Checks the bounding box before its size in bytes is computed, because the size could overflow.
+  // Checks the bounding box before the size in bytes is computed, because the size of a large box could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };
@@ -40,7 +40,7 @@ const Variant& choose(const Input& input, const Shape& shape, const LifeOptions&
 }
 
 /// Returns a number of threads that suits the work between two barriers. For long jobs, ignores the present load of the
-/// machine: a long job measures at run time whether more threads pay.
+/// machine, because a long job measures at run time whether more threads are worthwhile.
 int chosen_threads(const Shape& shape, const Variant& variant, const Execution& execution) {
   if (variant.backend == core::Backend::sequential) return 1;
   if (execution.threads > 0) return execution.threads;

@@ -48,7 +48,8 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
       continue;
     }
     const std::uint64_t* const source = from.row(y + down);
-    // If the new words are words of the source row, copies those inside the source row without shifts and range checks.
+    // If the columns are shifted by whole words, copies the complete words of the source row without shifts and range
+    // checks.
     std::int64_t word = 0;
     if (across % 64 == 0 && across >= 0) {
       const std::int64_t whole = std::clamp<std::int64_t>(from.width / 64 - across / 64, 0, words);

@@ -45,9 +45,9 @@ class Padded {
     next.close_sides(first, last);
   }
 
-  /// Sets the cells to the left of the first cell and to the right of the last cell of these rows. They are dead or, on
-  /// a torus, the cells of the opposite side. Stores of full registers may leave garbage between these cells and the
-  /// end of the row, but no cell of the grid depends on this garbage.
+  /// Sets the cells to the left of the first cell and to the right of the last cell of these rows. On a torus, these
+  /// two cells are copies of the cells of the opposite side. Otherwise they are dead. Stores of full registers may
+  /// leave garbage between these cells and the end of the row, but no cell of the grid depends on this garbage.
   void close_sides(std::int64_t first, std::int64_t last) {
     const auto rest = static_cast<int>(width_ % 64);
     // The margin keeps its zeros, because no kernel overwrites them.
@@ -66,8 +66,8 @@ class Padded {
     }
   }
 
-  /// On a torus, copies the last row above the first one, and the first row below the last one. Otherwise these rows
-  /// keep the zeros of begin().
+  /// On a torus, copies the last row to the place above the first row, and the first row to the place below the last
+  /// row. Otherwise these two places keep the zeros of begin().
   void close_top() { close_end(-1, height_ - 1); }
   void close_bottom() { close_end(height_, 0); }
   void close_ends() {

@@ -27,7 +27,7 @@ struct LifeReadOptions {
 
 /// A pattern format. The source file of the format's reader ends with this row, and pattern.cpp lists the rows.
 struct LifeFormat {
-  std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "life_rle"
+  std::string_view id;  ///< name of the format's fuzzer and of the fuzzer's corpus, such as "life_rle"
   Format file;
   bool is_picture = false;                          ///< true if a cell is a pixel
   bool (*begins)(std::string_view text) = nullptr;  ///< recognises contents that begin with the name of the format

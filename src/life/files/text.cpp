@@ -207,8 +207,8 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   return slots_[slot];
 }
 
-/// Makes room for more blocks, or switches to a grid if the grid needs no more memory than the blocks. Returns false if
-/// the memory limit allows neither.
+/// Makes room for more blocks. If a grid needs no more memory than the blocks, switches to a grid instead. Returns
+/// false if the memory limit allows neither.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
@@ -235,7 +235,7 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
       if (!grow()) return false;
       continue;
     }
-    // Uses arithmetic shifts, because coordinates may be negative.
+    // Divides by a shift instead of `/`, because coordinates may be negative and must be rounded down.
     const std::int64_t next = std::min(end, ((x >> 3) + 1) * 8);
     const std::uint64_t bits = ((std::uint64_t{1} << (next - x)) - 1) << (x & 7);
     block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));

@@ -1,4 +1,5 @@
-// Packed cells on a GPU: words of 32 bits, the size of a register, and the networks of network/ on them.
+// Packed cells on a GPU, in words of 32 bits, which is the size of a register. The networks of network/ process these
+// words.
 #pragma once
 
 #include <cstdint>
@@ -116,7 +117,7 @@ class Column {
   bool is_apart_ = false;
 };
 
-/// The operations for network-inl.hpp.
+/// The operations on words that network-inl.hpp requires.
 struct WordOps {
   using V = Word;
   template <Table table>
@@ -132,7 +133,7 @@ struct WordOps {
 #include "life/network/network-inl.hpp"
 #undef GRADUS_LIFE_INLINE
 
-/// The rules of even and odd generations as data of the general network.
+/// The rules of even and odd generations, in the form that the general network reads.
 struct AnyRule {
   Coefficients of[2];
 };

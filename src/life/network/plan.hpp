@@ -3,17 +3,18 @@
 // any device.
 //
 // The three cells w, c, e of a row (left neighbour, cell, right neighbour) are added to sum = w ^ c ^ e and carry =
-// majority(w, c, e). The result serves three rows of cells. From three such rows,
+// majority(w, c, e). These sums serve three rows of cells. From the sums and carries of three adjacent rows,
 //
 //   ones  = xor of the sums,       carry = majority of the sums,
 //   twos  = xor of the carries,    fours = majority of the carries,
 //
-// so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and 0 <= K <= 4. The next
-// state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has T. K is encoded in two
-// bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if the rule does not
-// distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler searches the cheapest
-// pair of three-input operations for this function; three operations always suffice. In total, 2 operations form a
-// row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most 14 for any rule.
+// are computed, so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and
+// 0 <= K <= 4. The next state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has
+// T. K is encoded in two bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if
+// the rule does not distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler
+// searches the cheapest pair of three-input operations for this function; three operations always suffice. In total, 2
+// operations form a row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most
+// 14 for any rule.
 //
 // Source: bit-parallel full adders are folklore. Because all nine cells are summed, including the centre, the middle
 // row needs no separate sums.
@@ -32,7 +33,7 @@ using Table = std::uint8_t;
 inline constexpr Table xor_table = 0x96;
 inline constexpr Table majority_table = 0xE8;
 
-/// The input bits of the rule after K has been encoded. Plan refers to them.
+/// Numbers of the input bits of the rule, after K has been encoded. The members of Plan hold these numbers.
 enum : int { of_cell = 0, of_ones = 1, of_v = 2, of_u = 3 };
 
 struct Plan {
@@ -147,7 +148,7 @@ constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, in
 }
 
 /// Stores the cheapest operations for the function in `plan`: either an inner and an outer operation, or two inner
-/// operations between whose results the bit `fourth` selects.
+/// operations and a selection between their results by the bit `fourth`.
 constexpr void find_operations(const Four& wanted, Plan& plan) {
   int least = 1000;
   for (int left_out = 0; left_out < 4; ++left_out) {

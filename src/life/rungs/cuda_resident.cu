@@ -50,8 +50,8 @@ constexpr int no_compiled_rule = -1;
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
-/// neighbour. If a torus is as wide as the warp, this is correct. In all other cases, it only affects the rim of the
-/// border.
+/// neighbour. If a torus is as wide as the warp, this is correct. In all other cases, the sums of lanes 0 and 31 are
+/// incorrect, but these lanes are the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));
@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
   const std::int64_t first_row = top - tiling.depth + warp * rows;
   const std::int64_t column = blockIdx.x % tiling.across * tiling.own_words + lane - tiling.border_words;
   const bool is_own = lane >= tiling.border_words && lane < tiling.border_words + tiling.own_words && column < words;
-  // The words that the border of another tile contains: the outermost words and, if the seam of a torus is inside a
-  // word, the words that are partly visible from the other side.
+  // True for the words that are in the border of another tile. These are the outermost words and, if the seam of a
+  // torus is inside a word, the words that are partly visible from the other side.
   const bool is_rim = lane <= tiling.border_words || lane + 1 >= tiling.border_words + tiling.own_words ||
                       column + 3 >= words || column < 3;
   const Word mask = extent.mask(column);
@@ -189,8 +189,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
-/// Returns true if the rule also has tiles with fewer rows per thread. This is the case for B3/S23 and for rules that
-/// are not compiled. On small grids, fewer rows per thread give more warps, which hide more latency.
+/// Returns true if the rule has tiles with 8 rows per thread in addition to tiles with 16. This is the case for B3/S23
+/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps, which hide more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

@@ -13,8 +13,8 @@
 // Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
 // nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.
 //
-// Limits: only the plane, without B0, hashes or cycle detection, which need each generation. Soups gain little, because
-// they contain hardly any equal squares. One core.
+// Limits: only the plane, and no rules with B0. No hashes and no cycle detection, because these need each generation.
+// Soups gain little, because they contain hardly any equal squares. One core.
 //
 // Source: R. W. Gosper, "Exploiting regularities in large cellular spaces", Physica D 10 (1984); T. Rokicki, "An
 // algorithm for compressing space and time", Dr. Dobb's Journal (2006).
@@ -221,11 +221,11 @@ void Universe::advance(std::uint64_t generations, std::function<void(std::uint64
 
 namespace {
 
-/// The result is a grid if its bounding box is at most this large, even if the box is nearly empty.
+/// If the bounding box of the result is at most this large, the result is a grid, even if the box is nearly empty.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{64} << 20;
 
-/// Returns the memory limit of the universe: three quarters of the job's limit, because the rest of the job needs some
-/// memory, too.
+/// Returns the memory limit of the universe: three quarters of the job's limit. The rest of the job needs the last
+/// quarter.
 std::uint64_t memory_of_universe(const Execution& execution) {
   const std::uint64_t available = cpu::available_memory();
   const std::uint64_t limit = execution.memory_limit > 0 ? std::min(execution.memory_limit, available) : available;

@@ -2,7 +2,7 @@
 //
 // What changes from `bit_sliced`: each thread computes its share of the rows, and a barrier follows each generation, as
 // in `openmp`. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of barriers matters. Memory
-// matters too: all cores together pass over both grids in each generation, at one bit per cell.
+// bandwidth also matters: all cores together pass over both grids in each generation, at one bit per cell.
 //
 // Work: as `bit_sliced`; one barrier per generation. Memory: as `bit_sliced`.
 //

@@ -4,8 +4,8 @@
 // from a cache that cores share. Here, each pass over the grid computes K generations. As soon as a few rows of a
 // generation are complete, the next generation is computed for the rows whose neighbours are complete, and so on. K
 // generations move down the grid together, each one row behind the previous one. Only the rows between the first and
-// the last generation must fit the core's private cache. Two grids suffice, one for even and one for odd generations:
-// when the generation after next overwrites a row, every row that depends on it has been computed.
+// the last generation must fit in the core's private cache. Two grids suffice, one for even and one for odd
+// generations: when the generation after next overwrites a row, every row that depends on it has been computed.
 //
 // Threads share the rows. The neighbours of a share belong to other threads. So the part of the share that a thread can
 // compute shrinks by a row on each side per generation, and forms a trapezoid. After a barrier, each thread fills the
@@ -55,7 +55,7 @@ struct Pass {
     grids[from]->advance_rows(steps[from], *grids[1 - from], begin, end);
   }
 
-  /// Computes the rows that depend only on the thread's share.
+  /// Computes the rows of the trapezoid, which depend only on the thread's share.
   void trapezoid(cpu::Range share, bool shrinks_above, bool shrinks_below) const {
     const std::int64_t above = shrinks_above ? 1 : 0;
     const std::int64_t below = shrinks_below ? 1 : 0;
@@ -97,8 +97,8 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   Padded even(height, problem.cells.width, torus);
   Padded odd(height, problem.cells.width, torus);
 
-  // A block is so small that its rows of both grids fit the private cache during all generations. K is so large that it
-  // hides the memory traffic.
+  // A block is so small that its rows of both grids fit in the private cache during all generations. K is so large that
+  // the computation hides the memory traffic.
   const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);

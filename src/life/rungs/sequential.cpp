@@ -1,7 +1,7 @@
 // sequential: one integer per cell; adds the eight neighbours and looks up the rule.
 //
-// Work: eight additions, seven or eight loads and a look-up per cell, a few cycles each. Memory: two grids of four
-// bytes per cell. Each generation passes over both grids, so large grids are limited by memory bandwidth.
+// Work per cell: eight additions, seven or eight loads and a look-up, which take a few cycles. Memory: two grids of
+// four bytes per cell. Each generation passes over both grids, so large grids are limited by memory bandwidth.
 //
 // Limits: none. One core.
 //

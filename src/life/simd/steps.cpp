@@ -25,7 +25,7 @@ using Vector = hn::Vec<Tag>;
 constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
 #if HWY_TARGET > HWY_AVX3
-/// Applies the two-input operation of a table to (b, c).
+/// Applies the two-input operation that the table defines to (b, c).
 template <int table>
 HWY_INLINE Vector of_two(Vector b, Vector c) {
   const Tag d;
@@ -169,7 +169,7 @@ void advance_rows(const Step& step, const Band& band) {
   for (std::int64_t x = 0; x < words; x += lanes) {
     const std::uint64_t* from = band.from + x;
     std::uint64_t* to = band.to + x;
-    // The sums of three rows, which rotate through the roles above, here and below.
+    // The sums of three rows. The variables take turns in the roles above, here and below.
     Vector first_cell;
     Vector second_cell;
     Vector third_cell;

@@ -1,4 +1,5 @@
-// Computes generations of packed cells, for several words of a register at once. Compiled for each instruction set.
+// Computes generations of packed cells, for all words of a register at once. The kernels are compiled for each
+// instruction set.
 #pragma once
 
 #include <array>
@@ -49,8 +50,8 @@ struct Columns {
   std::int64_t width;
   bool torus;
 };
-/// Sets the words beyond the first and the last row. Must be called before the first generation; advance_columns() then
-/// repeats it.
+/// Sets the words beyond the first and the last row. Must be called before the first generation. Afterwards,
+/// advance_columns() sets these words in each generation.
 void close_columns(const Columns& grid);
 void advance_columns(const Step& step, const Columns& grid);
 

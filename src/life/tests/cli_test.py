@@ -307,8 +307,8 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
-        # Refused: the folder has frames of another run. Their names have another length, so they would mix with the new
-        # frames.
+        # The folder is refused, because it has frames of another run. The names of these frames have another length, so
+        # the old frames would mix with the new frames.
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
@@ -329,8 +329,8 @@ class LifeFiles(Case):
         self.assertEqual(answer["history"][-1], {"generation": 2**30, "population": answer["population"]})
         self.assertEqual(list(self.pictures_of(page)), ["generation 0: 36 x 9 cells"])
         self.assertIn("the cells are too far apart for a picture", content(page, "r"))
-        # If a pattern is larger than its picture, shades show the share of live cells. Also tests a pattern without a
-        # live cell.
+        # If a pattern is larger than its picture, shades show the share of live cells. The second report shows a
+        # pattern without a live cell.
         self.succeed("life", gun, "-g", 3000, "--report", page, "--quiet")
         self.assertRegex(list(self.pictures_of(page))[1], r"^generation 3000: \d{3} x \d{3} cells, 2 x 2 to a pixel$")
         self.succeed("life", self.file("none.rle", "x = 0, y = 0\n!\n"), "--report", page, "--quiet")
@@ -355,7 +355,8 @@ class LifeFiles(Case):
                 "D2-": [lambda f: turn(turn(mirror(f)))], "D4+": [mirror, lambda f: turn(turn(f))],
                 "D4x": [swap, lambda f: turn(turn(f))], "D8": [turn, mirror]}
         for symmetry, images in same.items():
-            # The bounding box of live cells covers the whole grid, otherwise the centre would differ.
+            # The live cells must reach all edges of the grid. Otherwise the centre of their bounding box would not be
+            # the centre of the grid.
             found = cells("--size", side, "--density", 0.6, "--symmetry", symmetry)
             self.assertEqual((max(x for x, y in found), max(y for x, y in found)), (side - 1, side - 1), symmetry)
             for image in images:
@@ -416,8 +417,8 @@ class LifeView(Case):
     """Tests the live view in a pseudo-terminal."""
 
     def watch(self, keys, *arguments, size=(24, 80)):
-        """Sends (delay in seconds, bytes or signal or size) events. Returns the output, the status, and the terminal
-        settings before and after."""
+        """Sends events. An event is a pair: a delay in seconds, and bytes or a signal or a size. Returns the output,
+        the status, and the terminal settings before and after."""
         master, slave = pty.openpty()
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         before = termios.tcgetattr(slave)
@@ -481,7 +482,7 @@ class LifeView(Case):
             with self.subTest(way):
                 _, status, _ = self.watch([(0.3, way)], gun)
                 self.assertEqual(status, wanted)
-        # In odd generations the whole plane is alive, which is an error.
+        # In odd generations the whole plane is alive. The command reports this as an error.
         _, status, seen = self.watch([], gun, "--rule", "B03/S23")
         self.assertEqual(status, 4)
         self.assertIn("no pattern file can say", seen.decode(errors="replace"))

@@ -1,5 +1,5 @@
-"""Patterns in all spellings that files use. Some of the files are damaged. The test follows each remedy in an error
-message literally, up to three times. In the end, it must get the correct cells at the correct places. Run by
+"""Tests patterns in all spellings that files use. Some of the files are damaged. The test follows each remedy in an
+error message literally, up to three times. In the end, it must get the correct cells at the correct places. Run by
 tests/cli/run.py."""
 
 import gzip

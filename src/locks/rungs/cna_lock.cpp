@@ -5,8 +5,8 @@
 //
 // Cost: as `mcs_lock`, plus a walk along the queue to the first thread of the same node if there are several nodes.
 // Memory: 256 bytes.
-// Limits: with a single NUMA node, the lock has no advantage. Threads of other NUMA nodes are overtaken, but not for
-// ever.
+// Limits: with a single NUMA node, the lock has no advantage. Threads of other NUMA nodes are overtaken, but only until
+// the limit is reached.
 // The code: include/gradus/locks/cna_lock.hpp.
 // Source: D. Dice and A. Kogan, "Compact NUMA-aware locks" (2019).
 #include "gradus/locks/cna_lock.hpp"

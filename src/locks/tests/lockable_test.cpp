@@ -131,7 +131,7 @@ TYPED_TEST(Lockable, ConditionVariablesWaitWithIt) {
   EXPECT_EQ(sum, 500500);
 }
 
-// Threads end, but the lock still reads their nodes.
+// The threads have ended, but the lock still reads their nodes.
 TYPED_TEST(Lockable, OutlivesItsThreads) {
   TypeParam lock;
   long count = 0;
@@ -275,8 +275,8 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// Tests other standard uses of a Lockable: a guard passes the lock to another guard, and a guard unlocks before its
-// end.
+// Tests other standard uses of a Lockable: a guard passes the lock to another guard, and a guard unlocks before the end
+// of its scope.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
@@ -347,7 +347,7 @@ TYPED_TEST(Lockable, WorksBeforeMain) {
   EXPECT_TRUE(another_thread_can_take(static_lock<TypeParam>));
 }
 
-// Runs after the test. A failure would end the program with an error, or keep it from ending.
+// Runs after the test. If it failed, the program would end with an error or would not end.
 template <class Lock>
 struct AtExit {
   ~AtExit() {
@@ -415,7 +415,7 @@ TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
   }
 }
 
-/// A distant time may not fit in the clock's ticks. No lock may mistake it for the past.
+/// A very distant time overflows the clock's ticks. No lock may mistake such a time for the past.
 TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
   const auto becomes_free = [](const auto& take) {

@@ -86,7 +86,7 @@ struct AllAtOnce : lock_policy {
     }
   };
   // Called before the lock wakes a sleeper. The loop gives the other threads time to finish with the lock and destroy
-  // it. If sleepers still wait to be woken, the lock is not destroyed in this time.
+  // it. If sleepers still wait for a wake-up, the other threads do not destroy the lock in this time.
   static void pause(unsigned) {
     if (!lets_go) return;
     is_let_go.store(true);
@@ -133,7 +133,7 @@ class LocksOfCancelled : public testing::Test {};
 using Locks = testing::Types<tas_lock, ttas_lock, ticket_lock, array_lock, clh_lock, mcs_lock, cna_lock, park_lock>;
 TYPED_TEST_SUITE(LocksOfCancelled, Locks);
 
-// As with std::mutex, a cancelled thread that waits continues to wait and finally gets the lock.
+// As with std::mutex, a waiting thread that is cancelled continues to wait and finally gets the lock.
 TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
   TypeParam lock;
   lock.lock();

@@ -1,6 +1,6 @@
 // Runs every lock in the model checker, which explores all orders of events and all values that C++ lets a load return
-// (tests/model/model.hpp). It tests the production code with two and three threads. Then it weakens each memory order
-// in turn, and each weakening must cause a violation.
+// (tests/model/model.hpp). The test runs the production code with two and three threads. Then it weakens each memory
+// order in turn, and each weakening must cause a violation.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -79,8 +79,8 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// Checks that no execution has a violation, and that weakening the memory order at any site (in `only_file`, if given)
-/// causes one.
+/// Checks that no execution has a violation. Also checks that weakening the memory order at any site (in `only_file`,
+/// if given) causes a violation.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {

@@ -26,7 +26,7 @@ using Handle = void*;
 
 inline constexpr int success = 0;
 inline constexpr int not_transposed = 0;
-inline constexpr int use_always = 2;  // emulate wherever the library can
+inline constexpr int use_always = 2;  // requests emulation wherever the library supports it
 
 enum class Math : int {
   native = 0,      ///< no TF32 and no emulation
@@ -112,7 +112,7 @@ inline const Library& library() {
   return all;
 }
 
-/// Computes a product or a batch of products. Divides the work into portions, with one library call for each.
+/// Computes a product or a batch of products. Divides the work into portions, and calls the library once per portion.
 template <class T>
 void multiply(const Problem<T>& problem, Math math, const Execution& execution, std::vector<Phase>& phases) {
   static std::mutex one_at_a_time;  // a handle has one stream and is not thread-safe

@@ -1,4 +1,4 @@
-// Packs unmodified elements in panels (panels.hpp), in the order that their consumer requires.
+// Packs unmodified elements into panels (panels.hpp), in the order that the panels' consumer requires.
 #pragma once
 
 #include "matmul/gpu/panels.cuh"

@@ -163,7 +163,7 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
-  // first_portion() is chosen for the slowest rung. Kernels for packed operands are several times as fast.
+  // first_portion() is chosen for the slowest rung. Kernels for packed operands are several times as fast as that rung.
   cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});

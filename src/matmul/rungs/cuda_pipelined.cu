@@ -18,8 +18,8 @@
 // Barriers: one per portion, after all of the portion's copies have arrived. The barrier also ensures that no thread
 // still reads the previous portion, which the next copies overwrite. With packed operands, two barriers per stage
 // synchronize the copying thread and the multiplying threads.
-// Operations: 2 m n k, with m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`. Packed operands are written and
-// read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
+// Operations: 2 m n k, with m and n rounded up to whole tiles. Bytes: as `cuda_warp_tiled`. Packed operands are written
+// and read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
 // products with one row or column by memory.
 // Limits: as `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
@@ -418,8 +418,8 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
     add_sums<<<cuda::blocks_for(split.elements, threads), threads, 0, stream>>>(product, split, totals,
                                                                                 first_block == 0, split.end == blocks);
     cuda::check_launch("add_sums");
-    // Without this wait, short launches would be queued long before they run, and a stop request could no longer
-    // prevent them.
+    // Without this wait, short launches would be queued long before they run. A stop request could not prevent a launch
+    // that is already queued.
     if (split.end < blocks) stream.wait();
   }
   stream.wait();

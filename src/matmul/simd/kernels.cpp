@@ -17,8 +17,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET <= HWY_AVX2
-/// Processes eight rows of B at a time, each over its full length, which suits the prefetchers. The chains stay in the
-/// L1 cache.
+/// Processes eight rows of B at a time, each over its full length, because the CPU prefetches long rows well. The
+/// chains stay in the L1 cache.
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
@@ -127,7 +127,7 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
   return step;
 }
 
-/// Packs as many lines as fit a 128-bit block. Returns the number of packed steps.
+/// Packs as many lines as fit in a 128-bit block. Returns the number of packed steps.
 template <class T>
 HWY_INLINE std::int64_t pack_few([[maybe_unused]] const Packing<T>& job, [[maybe_unused]] std::int64_t line) {
   std::int64_t step = 0;
@@ -257,8 +257,8 @@ struct Listed {
 };
 
 /// Computes chains for several units of lines at once: one chain for each pair of a line and one of the few. Unit u has
-/// `side_by_side` lines. They begin at lines[u], and the few that they are multiplied by begin at few[u]. If `one_few`
-/// is true, all units use the few of unit 0. Chains start from 0 or, if `go_on`, continue from `sums`.
+/// `side_by_side` lines, which begin at lines[u]. These lines are multiplied by the few that begin at few[u]. If
+/// `one_few` is true, all units use the few of unit 0. Chains start from 0 or, if `go_on`, continue from `sums`.
 template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
@@ -279,9 +279,9 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
-  // If the distance between lines is a power of two, their elements map to the same set of the L1 cache. The set cannot
-  // hold elements of all lines in use. If lines come from memory, the loop therefore uses a whole cache line of every
-  // line of a unit before it proceeds to the next unit.
+  // If the distance between lines is a power of two, the elements of one step map to the same set of the L1 cache. The
+  // set cannot hold elements of all lines in use. If lines come from memory, the loop therefore uses a whole cache line
+  // of every line of a unit before it proceeds to the next unit.
   constexpr int of_line = far ? 64 / sizeof(T) : of_block;
   constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;
@@ -414,7 +414,8 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
   // The largest number of units computed at once. If few_count is 1, four chains in float or eight in double hide the
-  // latency of an addition: a chain in float transposes twice as many elements.
+  // latency of an addition. Fewer chains suffice in float, because a chain in float transposes twice as many elements
+  // as a chain in double.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;

@@ -34,8 +34,8 @@ struct FewTimesLines {
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own);
 
-/// Returns the number of lines that a thread takes at a time: as many as can be in flight at once, or fewer if there
-/// are few lines.
+/// Returns the number of lines that a thread takes at a time. This is the number of lines that can be in flight at
+/// once, or a smaller number if there are few lines.
 std::int64_t lines_of_a_piece(std::int64_t lines, int threads);
 
 }  // namespace gradus::matmul_detail

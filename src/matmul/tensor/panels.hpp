@@ -1,5 +1,5 @@
-// Sizes of FP16 panels for the tensor cores, and error bounds of products computed from them. Plain C++, so that builds
-// without CUDA can estimate memory and state the bounds.
+// Sizes of FP16 panels for the tensor cores, and error bounds of products computed from them. This file is plain C++,
+// so that builds without CUDA can estimate memory and state the bounds.
 #pragma once
 
 #include <algorithm>
