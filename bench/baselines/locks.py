@@ -16,7 +16,7 @@ from common import REPOSITORY, note, print_table, run_program
 # The linker flags of the baseline libraries.
 LIBRARIES = ["-ltbb", "-lnsync_cpp"]
 HEADER = ["work", "threads", "best of ours", "ns", "best baseline", "ns", "baseline / ours", "queue locks over ConcurrencyKit's"]
-# Pairs of our locks and ConcurrencyKit's locks of the same kind.
+# Each pair holds one of our locks and ConcurrencyKit's lock of the same kind.
 PAIRS = [("array_lock", "ck anderson"), ("clh_lock", "ck clh"), ("mcs_lock", "ck mcs"), ("ticket_lock", "ck ticket")]
 WITHOUT_ORDER = ["tas_lock", "ttas_lock", "park_lock"]
 
