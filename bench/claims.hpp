@@ -19,7 +19,7 @@ struct Claim {
   enum class Kind {
     stops_at,     ///< not faster with more than `threads` threads
     scales_to,    ///< each measured number of threads up to `threads` is faster than the next lower one
-    drops_at,     ///< slower with `threads` threads than with the next lower number
+    drops_at,     ///< slower with `threads` threads than with the next lower measured number of threads
     best_at,      ///< no measured value of `axis` is faster than `value`
     worst_at,     ///< no measured value of `axis` is slower than `value`
     faster_than,  ///< faster than variant `than` with each number of threads up to `threads`
