@@ -58,7 +58,8 @@ struct Locking {
     if (!lock.empty()) options.push_back({"lock", lock});
     return options;
   }
-  /// Returns true if there is no lock, so that updates are lost. This case is measured intentionally.
+  /// Returns true if the variant runs without a lock, so that updates are lost. Such fits are wrong, but their speed is
+  /// of interest.
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
@@ -116,8 +117,8 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // The time within an iteration excludes reading, examining, copying to a device and the last labelling. The figure
-    // "milliseconds_per_iteration" includes them.
+    // The time within an iteration excludes four parts of the fit: reading, examining, copying to a device, and the
+    // last labelling. The figure "milliseconds_per_iteration" includes them.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
