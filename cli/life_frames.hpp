@@ -14,8 +14,8 @@
 
 namespace gradus::cli {
 
-/// Writes the frames. All frames have the same size: the size of the bounded world or, on the plane, of the box around
-/// all cells that are alive in any frame. Cells are black on white.
+/// Writes the frames. All frames have the same size. A frame shows the bounded world or, on the plane, the smallest box
+/// that contains all live cells of all frames. Cells are black on white.
 class LifeFrames {
  public:
   struct Request {
