@@ -62,8 +62,8 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// Formats the table for a narrow terminal. The first cell of a row has a line of its own. The lines below contain the
-// row's other cells, each with its heading. A line contains as many cells as fit.
+// Formats the table for a narrow terminal. The first line of a row contains only the first cell. The lines below
+// contain the row's other cells, each with its heading. A line contains as many cells as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
   std::string result;

@@ -29,7 +29,7 @@ struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   files::ElementType type = files::ElementType::f32;
-  bool in_rows = false;   ///< each rank reads its rows directly
+  bool in_rows = false;   ///< true if each rank can read its rows directly from the file
   std::size_t names = 0;  ///< hash of the column names; 0: the columns have no names
 };
 
