@@ -51,7 +51,8 @@ inline constexpr const char* unknown_choice = "unknown_choice";        ///< a va
 inline constexpr const char* unknown_variant = "unknown_variant";      ///< the problem has no variant of this name
 inline constexpr const char* missing_argument = "missing_argument";    ///< a required argument is missing
 inline constexpr const char* argument_conflict = "argument_conflict";  ///< arguments exclude each other
-inline constexpr const char* no_effect = "no_effect";                  ///< the call does not use an argument
+/// An argument or option has no effect on the call.
+inline constexpr const char* no_effect = "no_effect";
 inline constexpr const char* memory_overlap = "memory_overlap";  ///< output memory overlaps other memory of the call
 
 // Data
@@ -63,7 +64,8 @@ inline constexpr const char* outside_box = "outside_box";        ///< a point is
 inline constexpr const char* overflow = "overflow";              ///< a result does not fit its type
 inline constexpr const char* too_few_points = "too_few_points";  ///< there are fewer distinct points than clusters
 inline constexpr const char* empty_cluster = "empty_cluster";    ///< a cluster is empty, and the options forbid that
-inline constexpr const char* negative_cycle = "negative_cycle";  ///< a negative cycle: shortest distances do not exist
+/// There is a negative cycle, so shortest distances do not exist.
+inline constexpr const char* negative_cycle = "negative_cycle";
 
 // Files
 inline constexpr const char* file_format = "file_format";  ///< the contents do not follow the file format
