@@ -9,7 +9,7 @@
 #include "kernel.hpp"
 
 int main() {
-  // So few that the data fit the caches and arithmetic takes most of the time.
+  // With few points, the data fit the caches, and arithmetic takes most of the time.
   constexpr std::int64_t count = std::int64_t{1} << 13;
   constexpr int rounds = 2001;
   auto* points = static_cast<float*>(std::aligned_alloc(64, 2 * count * sizeof(float)));

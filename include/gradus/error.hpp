@@ -78,7 +78,7 @@ inline constexpr const char* cannot_write = "cannot_write";
 struct OptionReference {
   enum class Value : unsigned char { none, flag, number, text };
 
-  std::string name = {};   ///< "KMeansOptions::empty": the struct and its member
+  std::string name = {};   ///< the struct and its member, such as "KMeansOptions::empty"
   std::string value = {};  ///< "keep"
   Value kind = Value::none;
 };
@@ -113,8 +113,8 @@ class GRADUS_EXPORT ErrorMessage {
   std::vector<Piece> pieces;
 };
 
-/// Returns the beginning of a message about an argument ("other weights") or about a part of an argument
-/// ("edges: from").
+/// Returns the beginning of a message. `subject` is an argument ("other weights") or a part of an argument ("edges:
+/// from").
 GRADUS_EXPORT ErrorMessage about(std::string_view subject);
 /// Returns a reference to an option by struct and member ("KMeansOptions::empty"), with or without a value.
 GRADUS_EXPORT ErrorMessage option(std::string_view name);
@@ -130,13 +130,14 @@ struct ErrorFields {
   std::string code = {};      ///< one of error_code
   std::string argument = {};  ///< name of a parameter or of a member of an options struct: "clusters"
   std::string file = {};
-  std::optional<std::int64_t> row = {};     ///< row of an array, counted from 0; or line of a text file, counted from 1
-  std::optional<std::int64_t> column = {};  ///< column of an array, counted from 0; or of a text file, counted from 1
+  /// Row of an array (counted from 0) or line of a text file (counted from 1).
+  std::optional<std::int64_t> row = {};
+  std::optional<std::int64_t> column = {};  ///< column of an array (counted from 0) or of a text file (counted from 1)
   std::optional<std::int64_t> byte = {};    ///< offset in the file, counted from 0
   std::string value = {};                   ///< the value that was refused
   std::string allowed = {};                 ///< the values that are allowed
   ErrorMessage remedy = {};                 ///< what the user can do
-  std::string context = {};                 ///< suffix of what(): " (in frame 3)"
+  std::string context = {};                 ///< text that what() appends, such as " (in frame 3)"
   std::optional<int> rank = {};             ///< rank on which the error occurred, if the job has several ranks
   int ranks = 1;
 };
@@ -158,7 +159,8 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   std::string_view code() const noexcept;
   const ErrorFields& fields() const noexcept;
   const ErrorMessage& message() const noexcept;
-  /// Replaces the fields and updates what(). Code that catches and rethrows an error adds fields in this way.
+  /// Replaces the fields and updates what(). Code that catches an error and rethrows it can add fields with this
+  /// function.
   void set_fields(ErrorFields fields);
   /// Replaces the message and updates what().
   void set_message(ErrorMessage message);
@@ -170,7 +172,7 @@ class GRADUS_EXPORT Error : public std::runtime_error {
 
  private:
   struct Parts;
-  std::shared_ptr<const Parts> parts_;  // shared, because copies of an exception must not throw
+  std::shared_ptr<const Parts> parts_;  // shared, because copying an exception must not throw
 };
 
 /// An invalid option or argument: an unknown variant, zero clusters, a negative tolerance.
