@@ -66,17 +66,16 @@ enum class KMeansInit : std::uint8_t {
   given              ///< KMeansMemory::initial_centroids
 };
 template <>
-inline constexpr auto enum_names<KMeansInit> =
-    std::to_array<EnumName<KMeansInit>>({{KMeansInit::kmeans_plus_plus, "k-means++"},
-                                         // The second name is from the literature, but needs quotes in a shell.
-                                         {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},
-                                         {KMeansInit::random, "random"},
-                                         {KMeansInit::first, "first"},
-                                         {KMeansInit::given, "given"}});
+inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
+    {{KMeansInit::kmeans_plus_plus, "k-means++"},
+     {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // "k-means||" needs quotes in a shell
+     {KMeansInit::random, "random"},
+     {KMeansInit::first, "first"},
+     {KMeansInit::given, "given"}});
 
 /// Treatment of a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
-  /// Moves the cluster's centroid to the point that has the greatest distance from the centroid of its own cluster (on
+  /// Moves the cluster's centroid to the point that is farthest from the centroid to which the point is assigned (on
   /// ties, to the lowest row), as in scikit-learn; see also KMeansFewerDistinct.
   relocate,
   keep,  ///< keeps its centroid
@@ -394,10 +393,10 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// Overload that writes the n x k distances to the caller's memory. This is host memory, or for a job on a GPU, memory
-/// of that GPU. The job runs on a GPU if the points are on a GPU or if Execution::device requests one. Otherwise it
-/// runs on the CPU, whose caches are nearer to the result. There are no variants: Execution::variant is ignored, and
-/// the report names none.
+/// Overload that writes the n x k distances to the caller's memory. The job runs on a GPU if the points are on a GPU or
+/// if Execution::device requests a GPU. Otherwise it runs on the CPU, because the result is in host memory. `distances`
+/// is in host memory. If the job runs on a GPU, `distances` may be on that GPU instead. The problem of distances has no
+/// variants, so Execution::variant is ignored, and the report names no variant.
 ///
 /// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError
 /// if Execution::memory_limit does not suffice for temporary memory.
@@ -408,10 +407,10 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), distances, metric, execution);
 }
 
-/// Overloads that apply the metric and standardization of a fit, and return the labels, inertia and distances that the
-/// fit would have given to these points. If the model standardizes, the call first makes a standardized copy of the
-/// points in host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the
-/// standardization has as many columns as the centroids.
+/// Overloads that apply the metric and standardization of a fit. The labels, inertia and distances are those that the
+/// points would have in the fit. If the model standardizes, the call first makes a standardized copy of the points in
+/// host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the standardization has as
+/// many columns as the centroids.
 template <class T, RowsOf<T> Points>
 KMeansPrediction kmeans_predict(const KMeansModel<T>& model, const Points& points,
                                 const KMeansMemory<std::type_identity_t<T>>& memory = {},
