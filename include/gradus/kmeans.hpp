@@ -395,7 +395,7 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
 
 /// Overload that writes the n x k distances to the caller's memory. The job runs on a GPU if the points are on a GPU or
 /// if Execution::device requests a GPU. Otherwise it runs on the CPU, because the result is in host memory. `distances`
-/// is in host memory. If the job runs on a GPU, `distances` may be on that GPU instead. The problem of distances has no
+/// is in host memory. If the job runs on a GPU, `distances` may be on that GPU instead. kmeans_transform() has no
 /// variants, so Execution::variant is ignored, and the report names no variant.
 ///
 /// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError

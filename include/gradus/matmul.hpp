@@ -12,8 +12,9 @@
 ///
 /// Rounding is to nearest and denormals are kept, whatever floating-point mode the calling thread has set.
 ///
-/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. So does the infinity of a partial sum
-/// that overflows. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
+/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. A partial sum that overflows becomes
+/// infinity and propagates in the same way. Operands without effect are not read: C if beta = 0, A and B if alpha = 0,
+/// alpha if k = 0.
 ///
 /// Error bound. Let "exact" be the exact result for the values of alpha and beta after they are rounded to T. Let M =
 /// |alpha| |A| |B| + |beta| |C|. Let u be half the distance from 1 to the next T, and eta the smallest positive T. If
@@ -33,8 +34,9 @@
 /// `split` and `fast` run only on request. If the GPU has no suitable tensor cores (compute capability 9.0), or if a
 /// product is too small to gain from them, `strict` runs instead.
 ///
-/// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements; another m
-/// n elements if beta is not 0 or C is not contiguous, and another m n k / 256 elements if m or n is 1.
+/// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements. If beta is
+/// not 0 or C is not contiguous, another m n elements are needed. If m or n is 1, another m n k / 256 elements are
+/// needed.
 #pragma once
 
 #include <cstdint>
@@ -137,7 +139,7 @@ template <class Source>
 concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>>;
 
 enum class MatmulAccuracy : std::uint8_t {
-  automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it names none
+  automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it is empty
   strict,     ///< the canonical result
   split,      ///< permits the error of three tensor-core passes
   fast        ///< permits the error of one tensor-core pass: few correct digits

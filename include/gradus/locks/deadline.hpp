@@ -62,7 +62,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
 
 }  // namespace locks_detail
 
-/// Returns the deadline in ticks of the clock, rounded up. NaN counts as past.
+/// Returns the deadline in ticks of the clock, rounded up. A deadline of NaN counts as past.
 template <class Clock, class Duration>
 constexpr std::chrono::time_point<Clock, typename Clock::duration> lock_deadline(
     const std::chrono::time_point<Clock, Duration>& deadline) {
