@@ -155,7 +155,7 @@ struct MatmulOptions {
   double alpha = 1;
   double beta = 0;
   MatmulAccuracy accuracy = MatmulAccuracy::automatic;
-  bool measure_error = false;  ///< compares the result with the exact one, which takes longer than the product
+  bool measure_error = false;  ///< compares the result with the exact one; the comparison takes longer than the product
 };
 
 /// Memory for the result.
@@ -169,7 +169,7 @@ struct MatmulMemory {
 };
 
 struct MatmulError {
-  double greatest = 0;        ///< maximum of all |C - exact| / M (see above) that are numbers
+  double greatest = 0;        ///< maximum over all elements of |C - exact| / M (see the head of this file), without NaN
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 
@@ -187,7 +187,7 @@ struct MatmulShape {
   std::int64_t depth = 0;    ///< k: columns of A and rows of B
   std::int64_t batches = 1;
   int element_bytes = 4;          ///< 4: float, 8: double
-  bool contiguous_result = true;  ///< C is contiguous along rows or along columns
+  bool contiguous_result = true;  ///< true if C is contiguous along rows or along columns
   MemoryPlace place = {};         ///< location of the matrices
 };
 
@@ -206,10 +206,10 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 /// matrix is used for every product. If one operand is float and the other double, the float operand is converted to a
 /// double copy.
 ///
-/// Throws UsageError for malformed views and invalid options, for an accuracy that the variant does not have, and for a
-/// beta without a C. Also throws UsageError if the shapes do not match or if the result overlaps an input. Throws
-/// UnsupportedError for `split` and `fast` in double, and if the variant or device cannot run here. Throws
-/// OutOfMemoryError if memory does not suffice. Throws InterruptedError after a stop request.
+/// Throws UsageError for malformed views and invalid options, for an accuracy that the named variant does not have, and
+/// if beta is not 0 but the caller passes no C. Also throws UsageError if the shapes do not match or if the result
+/// overlaps an input. Throws UnsupportedError for `split` and `fast` in double, and if the variant or device cannot run
+/// here. Throws OutOfMemoryError if memory does not suffice. Throws InterruptedError after a stop request.
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
             const MatmulMemory<std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>>& memory,
