@@ -111,7 +111,8 @@ struct PairHistogramOptions {
 /// Optional inputs besides the points.
 template <class T>
 struct PairHistogramMemory {
-  /// M x d; pairs of a point and a row of `others` are counted. If empty, pairs of points are counted.
+  /// If this matrix (m x d) is not empty, pairs of a point and a row of the matrix are counted, otherwise pairs of
+  /// points.
   MatrixView<const T> others = {};
   VectorView<const T> weights = {};  ///< one weight per point, or empty
   /// One weight per row of `others`; must be given if `weights` and `others` are both given, otherwise empty.

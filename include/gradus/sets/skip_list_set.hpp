@@ -52,7 +52,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
   using link = typename Policy::template atomic<word>;
-  static constexpr unsigned most_levels = 32;  // enough for 2^32 keys and more
+  static constexpr unsigned most_levels = 32;  // enough for more than 2^32 keys
 
   /// The head of the list has links but no key, so that no minimal key is needed.
   struct tower {
@@ -63,7 +63,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     explicit node(unsigned on_levels) noexcept : levels(on_levels) {}
     ~node() {}
     link* links() const noexcept { return reinterpret_cast<link*>(const_cast<node*>(this) + 1); }
-    typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; +1 during insertion
+    /// Number of levels on which the node is linked, plus 1 during its insertion.
+    typename Policy::template atomic<unsigned> holds{2};
     const unsigned levels;
     union {
       const Key key;  ///< constructed and destroyed by the allocator
@@ -77,7 +78,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   skip_list_set(const skip_list_set&) = delete;
   skip_list_set& operator=(const skip_list_set&) = delete;
   ~skip_list_set() {
-    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // suffices, because no operation is running
     for (unsigned level = most_levels; level-- > 0;) {
       for (link* before = head_.links; node* here = node_at(before[level].load(relaxed));) {
         const word next = here->links()[level].load(relaxed);

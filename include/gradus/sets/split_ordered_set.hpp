@@ -77,7 +77,7 @@ class split_ordered_set
   split_ordered_set(const split_ordered_set&) = delete;
   split_ordered_set& operator=(const split_ordered_set&) = delete;
   ~split_ordered_set() {
-    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // suffices, because no operation is running
     for (place* at = place_at(door(0).next.load(relaxed)); at != nullptr;) {
       place* next = place_at(at->next.load(relaxed));
       if (is_key(at->order.load(relaxed))) nodes_.destroy(static_cast<node*>(at));

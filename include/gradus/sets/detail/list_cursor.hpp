@@ -40,7 +40,7 @@ class list_cursor {
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))
-        return;  // here_ is not removed. If it is, the loop continues from here_ or, under hazard_pointers, from `old`
+        return;  // if here_ was removed instead, the loop continues from here_ or, under hazard_pointers, from `old`
     }
   }
 
