@@ -46,7 +46,7 @@ void set_device(Execution& execution, const std::string& text) {
                    did_you_mean(text, names));
 }
 
-/// Converts to int. Throws UsageError if the number is too large; clamps numbers that are too small.
+/// Converts a number to int. If the number is too large, throws UsageError. If it is too small, returns the least int.
 int narrow(const char* name, std::int64_t number) {
   constexpr int most = std::numeric_limits<int>::max();
   if (number > most)
