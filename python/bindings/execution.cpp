@@ -104,9 +104,10 @@ Job::Job(const Request& request)
   execution_.progress = [this](const Progress& progress) { poll(progress); };
 }
 
-// Runs inside the job's loops and must not throw: stores an exception and requests a stop instead.
+// Runs inside the job's loops and must not throw. If a Python exception occurs, stores it and requests a stop.
 void Job::poll(const Progress& progress) {
-  const bool is_last = progress.done == progress.total && !progress_.is_none();  // completes a progress bar
+  // The last report is never left out, so that a progress bar reaches its end.
+  const bool is_last = progress.done == progress.total && !progress_.is_none();
   if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;
   try {

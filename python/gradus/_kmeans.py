@@ -19,10 +19,10 @@ _LABEL = np.dtype(np.int32)
 
 
 class KMeansIteration(NamedTuple):
-    """One iteration: assignment of the points to the current centroids, then update of the centroids."""
+    """One iteration: the points are assigned to the current centroids, and then the centroids are updated."""
 
     inertia: float  #: sum of weighted squared distances after the assignment
-    changed: int  #: points with a new label
+    changed: int  #: number of points whose label changed
     shift: float  #: sum of squared movements of the centroids
     seconds: float
 
@@ -56,18 +56,18 @@ class KMeansResult:
     """Result of kmeans(). If the points are on a GPU, centroids and labels are arrays of the same library on that GPU."""
 
     centroids: Array  #: clusters x d, in the type of the points and the units of the data
-    labels: Array  #: n of int32: number of the nearest centroid
-    counts: Array  #: points per cluster
+    labels: Array  #: n of int32: for each point, the number of the nearest centroid
+    counts: Array  #: number of points in each cluster
     inertia: float  #: sum of weighted squared distances to the nearest centroid
     iterations: int
-    converged: bool  #: stopped for any reason but the iteration limit
+    converged: bool  #: False if the fit stopped at the iteration limit
     stop_reason: str
     history: tuple[KMeansIteration, ...]
     restart: int  #: number of the restart with the least inertia
     report: RunReport
     metric: str = "euclidean"
-    standardization: KMeansStandardization | None = None  #: with standardize=True
-    standardized_centroids: Array | None = None  #: with standardize=True: the centroids that determine the labels
+    standardization: KMeansStandardization | None = None  #: with standardize=True: mean and scale of the columns
+    standardized_centroids: Array | None = None  #: with standardize=True: centroids of the standardized points
 
     @property
     def model(self) -> KMeansModel:
@@ -113,8 +113,8 @@ class KMeansChoice:
 
     result: KMeansResult  #: the recommended fit
     candidates: tuple[KMeansCandidate, ...]  #: one per number of clusters, ascending
-    chosen: int  #: index of `result` in `candidates`; 0 if the criterion recommends none
-    recommended: Mapping[str, int | None]  #: criterion -> number of clusters that it recommends
+    chosen: int  #: index of `result` in `candidates`; 0 if the criterion recommends no fit
+    recommended: Mapping[str, int | None]  #: number of clusters that each criterion recommends
     silhouette_points: int  #: points in the silhouette's sample
     report: RunReport
 
