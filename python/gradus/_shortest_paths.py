@@ -30,7 +30,7 @@ class ShortestPathsResult:
         return kind.type(np.inf) if kind.kind == "f" else np.iinfo(kind).max
 
     def route(self, source: int, target: int) -> list[int]:
-        """Returns the vertices of a shortest route, both ends included, or an empty list if there is none.
+        """Returns the vertices of a shortest route, both ends included. If there is no route, returns an empty list.
 
         Raises UsageError without predecessors, and for a vertex that is not a source or does not exist.
         """
@@ -76,7 +76,7 @@ def _weights(array: Array, no_edge: float | None) -> tuple[Array, float | None]:
 
 
 def _integers(array: Any, what: str, wanted: Any) -> Array:
-    """Converts vertex numbers or row starts to the type `wanted`, exactly. Raises InputError if that fails."""
+    """Converts vertex numbers or row starts to the type `wanted`. Raises InputError if the conversion is not exact."""
     found = np.asarray(array)
     if found.dtype.kind not in "iu":
         raise InputError.about(what, f"the elements are of the type {found.dtype}; integers are needed")
