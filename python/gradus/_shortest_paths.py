@@ -171,7 +171,7 @@ def shortest_paths(
         if dense.ndim != 2:
             raise UsageError.about("graph", f"an array of the shape {dense.shape}; a square one is needed")
         weights, no_edge = _weights(dense, no_edge)
-        if masked is not None:  # masked elements are not edges, as in scipy.sparse.csgraph
+        if masked is not None:  # masked elements mean "no edge", as in scipy.sparse.csgraph
             none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max
             weights = np.where(masked, weights.dtype.type(none), weights)
         found = _core.shortest_paths(_arrays.with_contiguous_rows(weights), {**options, "no_edge": no_edge}, running)
