@@ -52,8 +52,7 @@ std::vector<std::string> experiment_names();
 /// Reads the file. If it is malformed, throws InputError with the name of the file and the place ("claims[1]").
 Experiment read_experiment(const std::string& path);
 
-/// Multiplies the sizes of the inputs by `share`. If the problem supports it, also shortens long runs by this factor.
-/// Requires 0 < share <= 1.
+/// Calls Workloads::scale(share) for the inputs of all shapes, which reduces the work.
 void scale(Experiment& experiment, double share);
 
 /// Removes numbers of threads above `most`, but keeps the lowest number. Returns true if any were removed.

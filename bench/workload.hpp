@@ -139,7 +139,8 @@ class Workloads {
   virtual void prepare(const InputCallbacks& callbacks) = 0;
   /// Returns the files that the axes name.
   virtual std::vector<std::string> files() const { return {}; }
-  /// Multiplies the work by about `share`: shrinks the inputs or shortens long runs. Requires 0 < share <= 1.
+  /// Reduces the work. Depending on the problem, `share` is the factor of the inputs' sizes or of the amount of work.
+  /// Long runs may become shorter, too. Requires 0 < share <= 1.
   virtual void scale(double share) = 0;
   /// Calls use(workload) for each input. A workload exists until its call returns.
   virtual void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) = 0;

@@ -84,11 +84,11 @@ KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeans
 }
 
 /// Returns the index of the candidate that the criterion recommends. On ties, this is the first one. Returns nullopt if
-/// no candidate has criteria.
+/// no candidate has a value of the criterion.
 GRADUS_EXPORT std::optional<std::size_t> kmeans_recommended(std::span<const KMeansCandidate> candidates,
                                                             KMeansCriterion criterion);
 
-/// Returns the value of the criterion for the candidate, or nullopt if the candidate has no criteria.
+/// Returns the value of the criterion for the candidate, or nullopt if the candidate has no such value.
 GRADUS_EXPORT std::optional<double> kmeans_criterion(const KMeansCandidate& candidate, KMeansCriterion criterion);
 
 /// Returns the memory that kmeans_choose() needs in addition to its input. Throws the errors of kmeans_memory().
