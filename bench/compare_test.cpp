@@ -121,8 +121,8 @@ TEST(Compare, marks_nothing_where_nothing_changed) {
     }
 }
 
-// The load differs between the runs, but is constant within each run. The condition on the intervals alone would mark
-// the row.
+// The load differs between the runs: other work slows down 5 % of the samples of one run and 90 % of the other run's
+// samples. The condition on the intervals alone would mark the rows.
 TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
   int beyond_by_ranks = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {

@@ -157,8 +157,8 @@ void LifeFrames::add_to_gif(const Frame& frame) {
 }
 
 void LifeFrames::write_to_folder(const Frame& frame) {
-  // The frame becomes a bounded world of the window's size, because of a bounded world all cells are written, not only
-  // the part with live cells.
+  // Makes the frame a bounded world of the window's size. All cells of a bounded world are written, and not only the
+  // part with live cells.
   LifePattern pattern;
   pattern.boundary = LifeBoundary::dead;
   pattern.width = window_->width;

@@ -59,8 +59,8 @@ class LifeSteps {
 /// Throws UnsupportedError if the infinitely many cells around the pattern are alive.
 void require_no_background(const LifeResult& result, const LifeRule& rule);
 
-/// Throws UsageError unless standard input and standard output are a terminal, and if `input` is standard input,
-/// because the keys are read from there.
+/// Throws UsageError if standard input or standard output is no terminal. Also throws UsageError if `input` is standard
+/// input, because the keys are read from there.
 void require_terminal(const std::string& input);
 /// Shows the pattern in the terminal, `every` generations per frame, until the user quits. If `until` is not negative,
 /// the view pauses once, after that many generations.

@@ -285,8 +285,8 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   std::optional<core::AtomicFile> page;
   if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
 
-  // Returns the memory for results in the type of the graph. The distances may require a wider type, but that is not
-  // known yet.
+  // Returns the memory of a job that computes in the type of the graph. Large weights may require a wider type, but the
+  // weights have not been examined yet.
   const auto memory_with = [&](const Execution& execution) {
     ShortestPathsShape shape{
         .vertices = n, .element_bytes = static_cast<int>(sizeof(T)), .floating = std::numeric_limits<T>::has_infinity};

@@ -190,8 +190,8 @@ def neighbours(dtype):
 
 
 def all_pairs(options, folder, name, rows):
-    """Compares counts of all pairs in 80 bins. Corrfunc is not designed for this, but for a cutoff. Corrfunc uses its
-    narrower instruction set, which is faster here."""
+    """Compares counts of all pairs in 80 bins. There is no cutoff, although Corrfunc is designed for cutoffs. Corrfunc
+    uses its narrower instruction set, which is faster here."""
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
