@@ -67,13 +67,13 @@ TEST(Harness, gives_every_job_its_samples_and_phases_in_order) {
 }
 
 TEST(Harness, a_sample_is_made_of_runs_that_fill_the_minimal_time) {
-  constexpr double claimed = 0.0009765625;  // the time that a run reports; only this time counts
+  constexpr double claimed = 0.0009765625;  // the time that each run reports; the harness counts only this time
   std::vector<Job> jobs = {{[] { return Sample{claimed, 1, {{"claimed", claimed}}}; }, {}}};
   measure(jobs, {2, 0.03});
   ASSERT_EQ(jobs[0].samples.size(), 2U);
   for (const Sample& sample : jobs[0].samples) {
     EXPECT_GE(static_cast<double>(sample.runs) * claimed, 0.03);
-    EXPECT_DOUBLE_EQ(sample.seconds, claimed);  // both times are means over the runs
+    EXPECT_DOUBLE_EQ(sample.seconds, claimed);  // sample.seconds and the seconds of the phase are means over the runs
     ASSERT_EQ(sample.phases.size(), 1U);
     EXPECT_DOUBLE_EQ(sample.phases[0].seconds, claimed);
   }
@@ -347,7 +347,8 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   ASSERT_NE(counterpart(published, report), nullptr);
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the faster of the two rows with 4 threads
   published.threads = 64;
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // more threads are preferred, although slower
+  // The row with 8 threads, although 4 threads are faster.
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);
   published.threads.reset();
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of threads
   EXPECT_EQ(published_text(published), "2 x");
@@ -516,7 +517,7 @@ TEST(Claims, stops_at_is_refuted_where_more_threads_help) {
   const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.6}, {8, 7}}), Verdict::confirmed);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.4}, {8, 7}}), Verdict::refuted);
-  // A drop at a later number of threads counts, too.
+  // The claim is also refuted if the time drops only at a later number of threads.
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {4, 6}}), Verdict::undecided);
@@ -551,7 +552,8 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // does not need the time for 4 threads
+  // Refuted by 1 thread, although 4 threads were not measured.
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);

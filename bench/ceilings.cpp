@@ -33,7 +33,7 @@ namespace gradus::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// `count` must be a multiple of 8 vectors, for any vector size.
+/// Returns the sum of the elements. For any vector size, `count` must be a multiple of 8 vectors.
 std::uint32_t read_sum(const std::uint32_t* data, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -54,7 +54,7 @@ std::uint32_t read_sum(const std::uint32_t* data, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(tag, sum0));
 }
 
-/// Uses non-temporal stores, which bypass the caches and do not read the target first.
+/// Copies `count` elements with non-temporal stores, which bypass the caches and do not read the target first.
 void copy_past_caches(const std::uint32_t* from, std::uint32_t* to, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -153,7 +153,8 @@ std::int32_t multiply_add_i16(std::int64_t rounds, const std::int16_t* operands,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const auto factor = hn::Load(tag, operands);
   auto sum0 = hn::Zero(sums), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;  // for instruction sets without a pairwise sum
+  // A second sum, used by instruction sets that cannot add neighbouring products.
+  auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;
   for (std::int64_t round = 0; round < rounds; ++round)
     for (std::int64_t index = 0; index < count; index += 8 * lanes) {
       const std::int16_t* from = operands + index;
@@ -193,9 +194,10 @@ HWY_EXPORT(multiply_add_i16);
 std::atomic<double> sink;  ///< keeps compilers from removing the results
 
 /// Measures the rate of every pass of every thread, takes the upper quartile of the rates of each thread, and returns
-/// the sum of these quartiles. The upper quartile ignores passes that other load on the machine has slowed down, and
-/// also a single lucky pass. work(thread, pass) performs a pass and returns its size. A pass must be much shorter than
-/// a time slice. Passes that end after `seconds` do not count, because other threads may have stopped by then.
+/// the sum of these quartiles. Other load on the machine slows down some passes, and a single pass may be fast by
+/// chance. Neither affects the upper quartile. work(thread, pass) performs a pass and returns its size. A pass must be
+/// much shorter than a time slice. Passes that end after `seconds` do not count, because other threads may have stopped
+/// by then.
 template <class Work>
 double rate(int threads, double seconds, const Work& work) {
   double total = 0;

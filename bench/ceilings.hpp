@@ -41,7 +41,7 @@ inline constexpr CeilingRate ceiling_rates[] = {
 };
 
 /// Measures for about a quarter of a second, with the best instruction set of the machine. Later calls with the same
-/// arguments return the stored result. `threads` must be at least 1, like results of cpu::thread_count().
+/// arguments return the stored result. `threads` must be at least 1.
 Ceilings measure_ceilings(int threads, Pinning pinning);
 
 }  // namespace gradus::bench

@@ -24,7 +24,7 @@ constexpr std::array kinds{Claim::Kind::stops_at, Claim::Kind::scales_to, Claim:
 
 bool clearly_less(double seconds, double other) { return other > clear_ratio * seconds; }
 
-/// Returns the fastest row of the variant for each number of threads, over all pinnings.
+/// Returns, for each number of threads, the median time of the variant with the fastest pinning.
 std::map<int, double> by_threads(const Group& group, std::string_view variant, int most_threads) {
   std::map<int, double> fastest;
   for (const Row& row : group.rows) {
@@ -35,7 +35,7 @@ std::map<int, double> by_threads(const Group& group, std::string_view variant, i
   return fastest;
 }
 
-/// Returns a figure of the variant for each number of threads, using its first pinning.
+/// Returns, for each number of threads, the figure `key` of the variant with the first pinning.
 std::map<int, double> figures_by_threads(const Group& group, std::string_view variant, const std::string& key,
                                          int most_threads) {
   std::map<int, double> figures;
@@ -200,7 +200,7 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
-  // Drops inputs that lack the claimed value, if another input has it.
+  // Drops inputs that were not measured with the claimed value, unless no input was measured with it.
   const auto tells = [&claim](const Finding& finding) {
     return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
   };

@@ -34,7 +34,7 @@ struct Change {
   const Row* before = nullptr;
   const Row* after = nullptr;
   Ratio ratio;         ///< ratio of the seconds; above 1 means slower
-  double machine = 1;  ///< median ratio of the ceilings of the row's threads; above 1 means slower
+  double machine = 1;  ///< ratio of the machines' speeds, from the ceilings of the row's threads; above 1 means slower
   Mark mark = Mark::none;
 };
 
@@ -56,10 +56,10 @@ struct Comparison {
 Comparison compare(const ResultFile& before, const ResultFile& after);
 
 /// Compares pairs of runs, before[i] with after[i], which were measured alternately. Events on the machine affect both
-/// runs of a pair with equal probability. A row is therefore slower if the interval of median_ratio() is above the
-/// range of "no change". The ratio of a pair uses the fastest sample of each run, because other load only adds time. If
-/// there is only one pair, its two runs are compared by the function above. Throws InputError if a row is missing in a
-/// file.
+/// runs of a pair with equal probability, so no second condition is needed: a row is slower if the interval of
+/// median_ratio() is above the range of "no change". The ratio of a pair uses the fastest sample of each run, because
+/// other load only adds time. If there is only one pair, its two runs are compared by the function above. Throws
+/// InputError if a row is missing in a file.
 Comparison compare(const std::vector<ResultFile>& before, const std::vector<ResultFile>& after);
 
 /// Returns the first fact in which the machines differ, or "" if both runs used the same machine.

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Returns the folders that may hold the files: next to the installed program, or in the source tree of the build.
+// Returns the folders that may contain the experiment files: a folder next to the installed program, and a folder in
+// the source tree of the build.
 std::vector<fs::path> folders() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -94,8 +95,8 @@ void require_measured(const std::string& variant, const Experiment& experiment) 
   throw InputError("the variant '" + variant + "' is in none of the \"runs\"");
 }
 
-/// Throws unless the file has shapes with the claimed value of the axis and shapes with other values. Otherwise a claim
-/// about the best value could not be judged.
+/// Throws unless the file has shapes with the claimed value of the axis and shapes with other values. A claim about the
+/// best or worst value can only be judged if both are measured.
 void require_compared(const Claim& claim, const Experiment& experiment) {
   if (claim.axis.empty()) throw InputError("say which axis is best at what, as in \"tile\": 64");
   bool there = false;

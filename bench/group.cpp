@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// A ceiling, with the JSON key and the heading of a row's share of this ceiling.
+/// A ceiling. A row's share of this ceiling has `key` as its JSON key and `heading` as its column heading.
 struct CeilingName {
   double Ceilings::*rate;
   std::string_view key;
@@ -265,7 +265,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
         row.threads = cpu::thread_count(execution);
         row.pinning = one_thread || on_gpu ? Pinning::none : pinning;
         row.on_gpu = on_gpu;
-        if (!support) {  // a single row stands for all settings
+        if (!support) {  // returns one row instead of a row for each combination of settings
           row.trouble = "cannot run here: " + support.reason;
           return {row};
         }

@@ -58,7 +58,8 @@ struct Locking {
     if (!lock.empty()) options.push_back({"lock", lock});
     return options;
   }
-  /// Returns true if there is no lock, so that updates are lost. This case is measured intentionally.
+  /// Returns true if the variant runs without a lock, so that updates are lost. The results of such fits are incorrect,
+  /// but their speed is of interest.
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
@@ -116,8 +117,8 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // The time within an iteration excludes reading, examining, copying to a device and the last labelling. The figure
-    // "milliseconds_per_iteration" includes them.
+    // The time within an iteration excludes four parts of the fit: reading, examining, copying to a device, and the
+    // last labelling. The figure "milliseconds_per_iteration" includes them.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
@@ -238,7 +239,7 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  /// For each row: seconds of the single iterations in all samples.
+  /// For each row: the seconds of each iteration, over all samples.
   std::vector<std::vector<double>> iteration_seconds_;
   std::vector<double> inertias_;  ///< for each row: inertia of its fit
 };
@@ -296,7 +297,7 @@ class Fits : public Workloads {
 
   std::vector<std::string> files() const override { return points_.files(); }
 
-  /// Scales the points and the iterations, but keeps at least 10 iterations, or all if there are fewer.
+  /// Multiplies the numbers of points and of iterations by `share`. Does not reduce the iterations below 10.
   void scale(double share) override {
     constexpr int few_iterations = 10;
     points_.scale(share, 2 * std::int64_t{clusters_.front()});
@@ -323,7 +324,7 @@ class Fits : public Workloads {
   std::vector<int> clusters_ = {16};
   std::vector<std::string> locks_ = {""};
   std::string locked_ = choices_of("locked").front();
-  int iterations_ = 10;  ///< maximum number; the fit also ends when no label changes
+  int iterations_ = 10;  ///< maximum number of iterations; a fit ends earlier if no label changes
 };
 
 }  // namespace

@@ -140,7 +140,7 @@ std::string box_title(const std::vector<double>& box) {
 
 std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate < 1e9 ? 4 : rate < 1e11 ? 2 : 0); }
 
-/// Counts the pairs of the same points in the same bins.
+/// A workload in which every row counts the pairs of the same points in the same bins.
 template <class T>
 class Count : public Workload {
  public:
@@ -212,8 +212,8 @@ class Count : public Workload {
   }
 
   // Verifies the default variant on the prefix. Then replaces the truth, which covers only the prefix, by this
-  // variant's counts of all points. If every row runs this variant anyway, leaves the truth empty. Returns a
-  // description of what was verified.
+  // variant's counts of all points. If all rows run this variant, leaves the truth empty. Returns a description of what
+  // was verified.
   std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
     const PairHistogramResult prefix_truth = std::exchange(truth_, {});
     const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
@@ -241,7 +241,7 @@ class Count : public Workload {
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
       row.rechecked = result.report.rechecked;
-      if (truth_.edges.empty()) truth_ = result;  // without a truth, later runs must agree with the first run
+      if (truth_.edges.empty()) truth_ = result;  // the result of the first row then becomes the truth
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
       counted_ = truth_.pairs - truth_.below - truth_.beyond;
@@ -253,7 +253,7 @@ class Count : public Workload {
   std::stop_token stop_;
   PairHistogramOptions options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;  ///< counts of the prefix at first, of all points later
+  PairHistogramResult truth_;  ///< expected counts: first of the prefix, later of all points
   std::uint64_t pairs_ = 0;    ///< number of pairs of all points
   std::uint64_t counted_ = 0;  ///< number of pairs in the bins
 };

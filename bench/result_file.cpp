@@ -111,7 +111,7 @@ Row row_of(const JsonValue& value, const ProblemRow& problem) {
   row.threads = value["threads"].whole();
   if (value.has("ranks")) row.ranks = value["ranks"].whole();
   row.pinning = pinning_of(value["pinning"]);
-  // Absent in files that are older than GPU support.
+  // The key is absent in files that were written before GPUs were supported.
   if (value.has("block_size")) row.block_size = value["block_size"].whole();
   const std::span<const core::VariantInfo> ladder = problem.ladder->variants();
   const auto known = std::ranges::find(ladder, row.variant, &core::VariantInfo::name);

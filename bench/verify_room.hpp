@@ -66,7 +66,7 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
       if (!support) row.skipped = support.reason;
       continue;
     }
-    (void)prepared.truth();  // computed before the clock starts
+    (void)prepared.truth();  // computes the oracle's result before the clock starts
     const auto start = core::Clock::now();
     bool passed = true;
     for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {

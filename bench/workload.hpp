@@ -37,7 +37,7 @@ struct Figure {
   std::string text{};     ///< text in the table column
 };
 
-/// One line of the table: a variant with its settings, on the input of its group.
+/// A line of the table: a variant with its settings, and its measurements on the input of the group.
 struct Row {
   std::size_t index = 0;  ///< index in the group
   std::string variant;
@@ -59,12 +59,12 @@ struct Row {
   std::vector<std::pair<double Ceilings::*, double>> shares;
   std::optional<std::uint64_t> memory_bytes;  ///< peak memory, without the input
   double rechecked = 0;                       ///< share of the work that a filter passed on to higher precision
-  std::vector<Figure> figures;                ///< figures with the same keys in all rows of a group
+  std::vector<Figure> figures;                ///< problem-specific figures; all rows of a group have the same keys
 };
 
 Execution execution_of(const Row& row, const std::stop_token& stop);
 void mark_wrong(Row& row, const std::string& difference);
-/// Returns the sample of a run. The time of the phase "total" becomes the time of the sample.
+/// Returns the sample of a run that took `seconds`. The sample has all phases except "total".
 Sample sample_of(double seconds, const std::vector<Phase>& phases);
 
 /// Reports the progress of a group. Throws InterruptedError after a stop request.
@@ -102,18 +102,18 @@ class Workload {
   virtual std::string title() const = 0;
   /// Returns the settings that all rows share as JSON, with the facts found during verification.
   virtual nlohmann::ordered_json facts() const = 0;
-  /// Returns support, or the reason why the variant does not support this input on this machine.
+  /// Returns whether the variant supports this input on this machine and, if it does not, the reason.
   virtual core::Support support(std::string_view variant) const = 0;
 
   /// Runs each row whose `trouble` is empty on the whole input, once and untimed. This warms up caches and memory, and
-  /// records peak memory, iterations and the rechecked share. Also verifies the results (mark_wrong()). If the input is
-  /// too large for the oracle, the comparison with the oracle covers only a part of the input. Returns a description of
-  /// the verification.
+  /// records peak memory, iterations and the rechecked share. Also verifies the results, and calls mark_wrong() for
+  /// each row whose result is incorrect. If the input is too large for the oracle, the comparison with the oracle
+  /// covers only a part of the input. Returns a description of the verification.
   virtual std::string verify(std::vector<Row>& rows, const Reporter& report) = 0;
   /// Runs the whole job with the row's settings, as a user would call it.
   virtual Sample run(const Row& row) = 0;
 
-  /// Return the work of a run, and the figures that the problem has for a measured row.
+  /// work() returns the work of a run. figures() returns the problem-specific figures of a measured row.
   virtual std::vector<Work> work(const Row& row) const = 0;
   virtual std::vector<Figure> figures(const Row& row) const = 0;
 };
@@ -139,7 +139,8 @@ class Workloads {
   virtual void prepare(const InputCallbacks& callbacks) = 0;
   /// Returns the files that the axes name.
   virtual std::vector<std::string> files() const { return {}; }
-  /// Shrinks the inputs to this share. Also shrinks long runs if the problem supports it. Requires 0 < share <= 1.
+  /// Reduces the work. Depending on the problem, `share` is the factor of the inputs' sizes or of the amount of work.
+  /// Long runs may become shorter, too. Requires 0 < share <= 1.
   virtual void scale(double share) = 0;
   /// Calls use(workload) for each input. A workload exists until its call returns.
   virtual void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) = 0;

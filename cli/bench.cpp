@@ -36,7 +36,7 @@ struct BenchArguments {
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
-  std::string json_file;  ///< empty: write to standard output, instead of the tables
+  std::string json_file;  ///< file of --json; empty: JSON replaces the tables on standard output
   std::string page_file;
 
   const Candidate& chosen() const {
@@ -154,14 +154,15 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// Returns "" if no experiment was named. Otherwise returns the reason why axes have no effect: an experiment sets them.
+// If an experiment was named, returns the reason why options for axes have no effect: the experiment sets the axes.
+// Otherwise returns "".
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
-// If none of the variants to be measured has a backend of the required kind, returns that as the reason why an axis has
-// no effect. Otherwise returns "".
+// Returns "" if a variant to be measured has a backend of the required kind. Otherwise returns the reason why the axis
+// has no effect: no variant to be measured has such a backend.
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
@@ -213,7 +214,8 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
           shared->shown.choices.push_back(choice);
       shared->owners.emplace_back(candidate.problem, axis);
     }
-  // Options shared by most problems come first, so that each heading appears once.
+  // Sorts the axes by the number of problems that share them, so that axes of the same problems are next to each other
+  // and share a heading.
   std::ranges::stable_sort(all, std::ranges::greater{}, [](const SharedAxis& axis) { return axis.owners.size(); });
   return all;
 }

@@ -25,7 +25,7 @@ class TextResult {
  public:
   TextResult(core::OutputSet& outputs, const files::Points& points)
       : points_(points), centroids_(outputs.add("centroids.csv")), labels_(outputs.add("labels.csv")) {}
-  /// Writes and finishes both files.
+  /// Writes centroids.csv and labels.csv, and finishes both files.
   template <class T>
   void write(const KMeansResult<T>& result);
   const core::AtomicFile& centroids() const { return centroids_; }
@@ -65,11 +65,11 @@ inline constexpr std::string_view standardized_name = "standardized_centroids.np
 
 bool is_folder(const std::string& path);
 
-/// Throws InputError if the folder holds no complete result.
+/// Reads the facts of the fit from the folder's summary. Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// Throws InputError if the file holds the centroids of a fit in data units, but the fit used standardized columns. To
-/// compare points with such centroids, the standardization in the folder is needed.
+/// Throws InputError if the file holds centroids in the units of the data, but the fit used standardized columns.
+/// Points can be compared with such centroids only by means of the standardization, which is stored in the folder.
 void refuse_standardized_file(const std::string& file);
 
 /// Checks that a new fit with these options and points can start from the `clusters` centroids of the fit in the

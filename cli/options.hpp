@@ -36,8 +36,8 @@ struct OptionValue {
   bool list = false;        ///< the value is a list separated by commas; its placeholder looks like "NAME,..."
   bool is_result = true;    ///< the option influences the result, so --repeat takes it from a record
   bool of_variant = false;  ///< only some variants have the option; --repeat with another --variant drops it
-  /// Returns the current value as the command line spells it, even if it is the default. Returns "" for an unset flag.
-  /// If this function is null or returns "", records contain the values that were given.
+  /// Returns the option's current value, spelled as on the command line, even if the value is the default. Returns ""
+  /// for a flag that is not set. If `current` is null or returns "", a record contains the values that the user gave.
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
@@ -47,7 +47,8 @@ using OptionValues = std::map<const CLI::Option*, OptionValue>;
 using NoEffectReason = std::function<std::string()>;
 using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
-/// Throws UsageError for the first given option that has no effect, because silently ignoring it would hide a mistake.
+/// If the user gave an option that has no effect, throws UsageError for the first such option. Ignoring the option
+/// would hide a mistake.
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given);
 
 class Options {
@@ -112,9 +113,9 @@ class Options {
   static CLI::Option& required(CLI::Option& option);
   /// Marks an option that names an output, so that --repeat does not take the option from a record.
   CLI::Option& not_repeated(CLI::Option& option);
-  /// Records the option with its current value, whether or not the option was given.
+  /// Makes records contain the option with its current value, even if the user did not give the option.
   CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
-  /// Makes the option fail with UsageError if why() returns a reason.
+  /// Makes the command throw UsageError if the user gave the option and why() returns a reason.
   CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);
 
  private:

@@ -23,11 +23,11 @@ struct FileRows {
 struct PointFiles {
   files::Points points;  ///< the rows of this rank; only the first rank has names and the shape of a picture
   std::vector<FileRows> files;
-  std::int64_t first_row = 0;  ///< number that this rank's first row has among all rows
+  std::int64_t first_row = 0;  ///< number of rows on the ranks before this one
   std::int64_t rows = 0;       ///< number of rows on all ranks
 
-  /// If the error is about the points, names the file in the error. With several files, also converts the row number to
-  /// the numbering of the file.
+  /// If the error is about the points, names the file in the error. If there are several files, converts the row number
+  /// in the error to a row number within its file.
   void name_file(Error& error) const;
 
   /// Calls the function. If it throws an InputError, adds file names to the error.
@@ -53,16 +53,17 @@ enum class PerRank : bool { no, yes };
 /// only its own rows of a .npy file in C order. The first rank reads all other files and sends their rows in chunks.
 /// Collective: an error on one rank is thrown on all ranks.
 ///
-/// With PerRank::yes, the only input is a file of this rank (see file_of_rank()), and the ranks' files are
-/// concatenated.
+/// With PerRank::yes, `inputs` contains one name, from which file_of_rank() makes the name of this rank's file. The
+/// points are the rows of all ranks' files, in the order of the ranks.
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
                             const Session& session);
 
 /// Replaces "{rank}" in the path by this rank's number.
 std::string file_of_rank(const std::string& path, int rank);
 
-/// Reads one number, such as a weight, for each row of `points`. Returns the numbers for this rank's rows. One file
-/// holds the numbers of all rows, unless its name has "{rank}" and `per_rank` is PerRank::yes.
+/// Reads one number, such as a weight, for each row of `points`. Returns the numbers for this rank's rows. If
+/// `per_rank` is PerRank::yes and the file's name contains "{rank}", each rank has a file with the numbers of its rows.
+/// Otherwise, one file holds the numbers of all rows.
 template <class T>
 files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                        const files::ReadOptions& reading, const Session& session);

@@ -24,7 +24,8 @@ bool is_first_of_its_kind(int rank) {
 }  // namespace
 
 Processes started_processes() {
-  // Slurm's variables alone prove nothing, because a batch script has some of them, too.
+  // The presence of some of Slurm's variables does not prove that srun started this process, because a batch script has
+  // some of them, too.
   for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                    std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
     const char* const all = std::getenv(size);

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* library_name = "libgradus_mpi_process.so";
 
 /// Returns the folder of the program. In a build, this folder also contains the MPI library. In an installation, the
-/// MPI library is in another folder, whose path relative to this one is fixed.
+/// MPI library is in another folder, whose path relative to the program's folder is fixed.
 std::filesystem::path program_folder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -84,7 +84,7 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
                       // The other ranks time out at about the same moment. They get a second to report their timeouts
                       // before the launcher terminates them.
                       std::this_thread::sleep_for(std::chrono::seconds(1));
-                      ::_exit(1);  // another thread is busy in a call of MPI
+                      ::_exit(1);  // exits without calling MPI, because another thread is busy in a call of MPI
                     }),
       ranks_(communicator_, stop) {
   if (stall_limit != WatchedCommunicator::usual) set_stall_limit(stall_limit);
@@ -113,8 +113,8 @@ int RankedJob::rank_on_machine() const {
 
 int gpu_of_rank(const RankedJob& job) {
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;  // the first rank of a machine always gets GPU 0, so the GPUs need not be queried
-  // Counts only GPUs that CUDA_VISIBLE_DEVICES does not hide.
+  if (place == 0) return 0;  // the first rank of a machine gets GPU 0, whatever the number of GPUs is
+  // The number of GPUs without those that CUDA_VISIBLE_DEVICES hides.
   const auto gpus = static_cast<int>(execution::list_gpus().size());
   return gpus > 0 ? place % gpus : 0;
 }
@@ -144,9 +144,9 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   const int result = failed == all.end() ? 0 : *failed;
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
-  // The ranks meet again before any of them exits. If a process exits with an error, the launcher terminates all
-  // processes, so the message must be printed first. If the job was successful but a rank is suspended, the launcher
-  // would wait for this rank forever, so the waiting is limited here, too.
+  // The ranks meet again before any of them exits. There are two reasons. If a process exits with an error, the
+  // launcher terminates all processes, so the message must be printed first. If the job was successful but a rank is
+  // suspended, the launcher would wait for this rank forever, but the second meeting has a time limit.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)

@@ -32,8 +32,8 @@ class RankedJob {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Must be the first call on every rank. Throws UsageError unless all ranks run the same command. Reports events that
-  /// occurred while MPI started, such as a stop request.
+  /// Must be called on every rank before any other function. Throws UsageError unless all ranks run the same command.
+  /// Also throws for events that occurred while MPI started, such as a stop request.
   void meet(const std::string& command);
 
   void set_stall_limit(double seconds);
@@ -52,7 +52,7 @@ class RankedJob {
   [[noreturn]] void end_alone(int status) noexcept;
 
   mpi::Process& process_;
-  int rank_;  ///< kept here, like size_, because error messages need it after MPI has ended
+  int rank_;  ///< stored, like size_, because error messages need both after MPI has ended
   int size_;
   WatchedCommunicator communicator_;
   core::Ranks ranks_;

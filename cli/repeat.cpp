@@ -48,8 +48,8 @@ bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
   return !value.is_result || of_the_job || option.get_group() == output_heading;
 }
 
-/// Returns the command line of the run that is about to start. If an option of a table has an effect, the command line
-/// has a value for it.
+/// Returns the command line of the run that is about to start. It states the value of every option from an option
+/// table, unless the option has no effect.
 std::vector<std::string> command_of_run(const CLI::App& app, const Session& session) {
   std::vector<std::string> words{"gradus", app.get_name()};
   for (const CLI::Option* option : options_of(app)) {
@@ -61,7 +61,7 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
     if (const std::string text = value.current ? value.current() : ""; !text.empty()) texts = {text};
     else if (is_flag && value.current) texts.clear();
     if (has_no_effect || texts.empty()) continue;
-    if (option->get_positional())  // "./" precedes a file name that begins with "--"
+    if (option->get_positional())  // adds "./" to a file name that begins with "--"
       for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
     else if (is_flag) words.push_back(name_of(*option));
     else

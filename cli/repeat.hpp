@@ -21,7 +21,7 @@ class RepeatedRecord {
   /// repeat the run.
   explicit RepeatedRecord(const std::string& file);
 
-  /// Assigns recorded values to the options that the command line lacks. Records which options are on the command line,
+  /// Assigns recorded values to the options that the command line lacks. Stores which options are on the command line,
   /// for is_given(). Throws UsageError if the record belongs to another command, or if a required option has no value.
   void complete(CLI::App& app, const Session& session);
   bool is_given(const CLI::Option& option) const { return given_.contains(&option); }
@@ -48,7 +48,7 @@ void add_repeat_option(Options& options, Session& session);
 /// Returns true if the command line contains --repeat.
 bool repeats(const std::vector<std::string>& words);
 
-/// Makes all options optional, because the record may have their values. Returns the options that were required.
+/// Makes required options optional, because the record may have their values. Returns these options.
 std::vector<CLI::Option*> take_requirements(CLI::App& app);
 
 nlohmann::ordered_json json_of(const core::Option& row, const core::Value& value);

@@ -1,6 +1,7 @@
-# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test. With one process per test, CTest
-# would start a thousand processes, and each row of a ladder would prepare the cases again. The output of a suite names
-# the test that failed. A suite counts as skipped if all its tests are skipped. Ladders take longest and start first.
+# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test, which runs in one process. If
+# each GoogleTest test had a process, CTest would start a thousand processes, and each row of a ladder would prepare the
+# cases again. The output of a suite names the test that failed. A suite counts as skipped if all its tests are skipped.
+# Ladders take longest and start first.
 #
 # Runs after PROGRAM is built. Gives each suite the labels LABELS and writes OUTPUT. If ALONE is set, no other test runs
 # at the same time.
@@ -13,14 +14,15 @@ string(REPLACE "\n" ";" lines "${listing}")
 set(suites "")
 foreach(line IN LISTS lines)
   if(line MATCHES "^([^ ]+)\\. *$")
-    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")  # typed tests: one suite for all types
+    # The suites of a typed test, one for each type, become one suite.
+    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")
     list(APPEND suites "${suite}")
   endif()
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# In CTest, a match takes precedence over the exit status. The pattern therefore reaches the end of the output, where
-# failed tests would be listed.
+# If the output matches this pattern, CTest reports "skipped", even if the exit status means failure. The pattern
+# therefore ends at the end of the output. If tests failed, their list would be there, and the pattern would not match.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

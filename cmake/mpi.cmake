@@ -1,7 +1,7 @@
 # gradus_mpi (gradus::mpi): ranks that are MPI processes. It is a separate library, so that libgradus does not need MPI.
-# gradus_mpi_process: the same for the program. The program loads this library at run time if mpirun has started it.
-# GRADUS_MPI_FOLDER is the folder of the installed library, relative to the folder of the installed program. In a build,
-# the library and the program are in the same folder.
+# gradus_mpi_process: the same code as a library for the program. If mpirun has started the program, the program loads
+# this library at run time. GRADUS_MPI_FOLDER is the folder of the installed library, relative to the folder of the
+# installed program. In a build, the library and the program are in the same folder.
 file(RELATIVE_PATH GRADUS_MPI_FOLDER ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/gradus)
 set(GRADUS_HAS_MPI OFF)
 if(NOT GRADUS_MPI STREQUAL "OFF")

@@ -20,9 +20,9 @@ if((GRADUS_TESTS OR GRADUS_PYTHON) AND NOT GRADUS_PROBLEMS STREQUAL gradus_rooms
   message(FATAL_ERROR "GRADUS_TESTS and GRADUS_PYTHON need all problems: leave GRADUS_PROBLEMS empty")
 endif()
 
-# Declares the room of the current folder. File names are relative to the folder. Sources in the folder itself, in api/ and
-# in rungs/ are found automatically. So are the sources in files/, the readers and writers of formats that only this problem
-# has. A new variant or format therefore needs no change here.
+# Declares the room of the current folder. File names are relative to the folder. The function finds the sources in the
+# folder itself, in api/, in rungs/ and in files/. The folder files/ has the readers and writers of formats that only
+# this problem has. For a new variant or format, no call of this function needs to change.
 #   SOURCES        library sources in other folders
 #   SMALL          sources to compile for size, because they run once per call
 #   CUDA           library sources for CUDA; without CUDA, gpu/not_compiled.cpp replaces them if the room has one
@@ -55,7 +55,8 @@ function(gradus_room problem)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
   elseif(gpu_variants)
-    # Without CUDA, the file of a GPU variant reduces to its row, in C++. One unit includes all these rows of a room.
+    # Without CUDA, the file of a GPU variant is C++ and contains only the variant's row of the ladder. One translation
+    # unit includes all these files of a room.
     list(TRANSFORM gpu_variants REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
     list(JOIN lines "" lines)
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/gpu_rows.cpp CONTENT "${lines}" @ONLY)

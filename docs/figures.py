@@ -23,13 +23,14 @@ from prose import CPP, code_of_cpp  # noqa: E402
 
 RESULTS = "docs/results"
 CLEAN = re.compile(r"[0-9a-f]{7,40}$")
-# (problem, title) in the order of the documents.
+# Each problem with its title, in the order in which documents show them.
 PROBLEMS = [("kmeans", "k-means"), ("pair_histogram", "pair-distance histogram"), ("shortest_paths", "all-pairs shortest paths"),
             ("matmul", "matrix multiplication"), ("life", "Game of Life"), ("locks", "locks"), ("sets", "concurrent sets")]
 
 
 def without_text(literal):
-    """Empties a literal of several words. A single word may be an included file, a target of the compiler or a name."""
+    """Returns "" for a literal of several words, and any other literal unchanged. A single word may be more than text:
+    an included file, a target of the compiler or a name."""
     return '""' if literal.endswith('"') and re.search(r'\w[.,:;!?)]* (\w|"$)|^" \w', literal) else literal
 
 
@@ -87,7 +88,7 @@ def current(root, name, problem):
 
 
 class Comparison:
-    """One job: our variant and its seconds, against the fastest other library and its seconds."""
+    """A job with two times in seconds: the time of our variant, and the time of the fastest other library."""
 
     def __init__(self, job, ours, seconds, others):
         self.job, self.ours, self.seconds = job, ours, seconds
@@ -100,7 +101,8 @@ def best(samples):
 
 
 def compared_samples(lines):
-    """Yields one comparison per line, for lines that list samples by program. Of our entries, only the best counts."""
+    """Yields one comparison per line. Each line lists samples by program. If several programs are ours, only the
+    fastest one counts."""
     for line in lines:
         times = best(line.get("samples") or line["seconds"])
         ours = {name: value for name, value in times.items() if name.startswith("Gradus")}
@@ -110,7 +112,8 @@ def compared_samples(lines):
 
 
 def compared_shapes(lines):
-    """Yields one comparison per line of matrix products. It compares geometric means over the shapes of the line."""
+    """Yields one comparison per line of matrix products. The compared times are geometric means over the shapes of the
+    line."""
     for line in lines:
         times = [best(shape["samples"]) for shape in line["shapes"]]
         mean = {name: math.exp(statistics.fmean(math.log(one[name]) for one in times)) for name in times[0]}
@@ -119,7 +122,8 @@ def compared_shapes(lines):
 
 
 def compared_rows(lines):
-    """Yields one comparison per line, for lines with one row per subject. Our subjects begin with "gradus"."""
+    """Yields one comparison per line. Each line has one row per subject. The names of our subjects begin with
+    "gradus"."""
     for line in lines:
         times = {row["subject"]: row.get("median", row.get("seconds")) for row in line["rows"]}
         ours = {name: value for name, value in times.items() if name.lower().startswith("gradus")}
@@ -141,8 +145,8 @@ def compared_locks(lines):
 
 
 def compared_variants(groups):
-    """Yields comparisons of our exact products on a GPU with cuBLAS, from results of a ladder. The other libraries are rows
-    of the ladder. Our variants count only if they give the oracle's bits."""
+    """Yields comparisons of our products on a GPU with cuBLAS. All times come from one measurement of the ladder, in
+    which other libraries are rows, too. Of our variants, only those with the oracle's bits count."""
     for group in groups:
         times = {row["variant"]: (sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")), row["contract"])
                  for row in group["rows"] if "phases" in row}
@@ -157,7 +161,7 @@ READERS = {"kmeans": compared_samples, "pair_histogram": compared_samples, "shor
            "matmul": compared_shapes, "life": compared_rows, "locks": compared_locks, "sets": compared_rows}
 
 
-# The meaning of times that do not cover a whole call.
+# If the times of a problem do not cover a whole call, a note states what they cover.
 NOTES = {("kmeans", "gpu"): "The time is one iteration with the points on the GPU. ",
          ("matmul", "gpu"): "The time is the product with the matrices on the GPU. "}
 
@@ -235,7 +239,8 @@ def summary(root):
 
 
 def benchmarks(root):
-    """Returns the tables of docs/benchmarks.md: each job of each problem, losses included."""
+    """Returns the tables of docs/benchmarks.md. They contain each job of each problem, even if another library is
+    faster."""
     text = []
     for problem, title in PROBLEMS:
         for machine, device in (("cpu", "CPU"), ("gpu", "GPU")):

@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Chores of a clone: other tests run them.
+# Matches commands that need a clone of the repository. Other tests run these commands.
 CHORES = re.compile(r"(\./dev|\.venv/bin/\w+|pip|cmake|ctest|apt-get) ")
 FOLDERS = ("docs/tutorials", "docs/howto", "docs/reference", "docs/explanation")
 BLOCK = re.compile(r"(?:^<!-- snippet: (?P<marker>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -80,8 +80,8 @@ def comparable(text):
 
 
 def inputs():
-    """Returns {file: command that makes it} for the files that the examples expect the reader to have. The commands come
-    from the tests of the problems."""
+    """Returns the files that the snippets use as inputs, each with the command that makes it. The commands come from
+    the tests of the problems."""
     found = {}
     for path in sorted(ROOT.glob("src/*/tests/cli_test.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

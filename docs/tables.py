@@ -68,7 +68,7 @@ def link(root, document, path):
     return str(path.relative_to(own)) if path.is_relative_to(own) else "../" * up + str(path)
 
 
-# key: (title, function that returns the cell)
+# Maps the key of a column to its title and to a function that returns a cell.
 COLUMNS = {
     "variant": ("variant", lambda root, document, problem, row: f"`{row['name']}`"),
     "file": ("variant", lambda root, document, problem, row: file_of(root, document, problem, row["name"])),
@@ -106,7 +106,8 @@ def seconds_of(row, group, column):
 
 
 def times_in(result, column):
-    """Returns seconds by variant in a raw result: the least among the rows with the most threads."""
+    """Returns the seconds of each variant in a raw result. If a variant has several rows, takes the least time of the
+    rows with the most threads."""
     found = {}
     for group in result.get("groups", []):
         if any(group.get(name) != value for name, value in column.get("where", {}).items()):
@@ -219,7 +220,7 @@ def without_ladder(root, rows):
 
 
 def out_of_date(root, rows):
-    """Returns {path: new text} for all files that are out of date."""
+    """Returns the files that are out of date, each with its new text."""
     found = {}
     for document in documents(root):
         text = document.read_text(encoding="utf-8")

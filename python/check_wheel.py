@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 TABLE = json.loads(Path(__file__).with_name("bundled.json").read_text())["rows"]
-# The row of each library that `auditwheel repair` may bundle, by the library's name.
+# Maps the name of each library that `auditwheel repair` may bundle to the library's row.
 LIBRARIES = {library: row for row in TABLE for library in row.get("libraries", [])}
 ALWAYS = [row["name"] for row in TABLE if "when" not in row]
 

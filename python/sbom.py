@@ -23,7 +23,7 @@ def gradus_version():
 
 
 def upstream(debian_version):
-    """Returns the upstream version in the version of a Debian package: 1.2.13 for 1:1.2.13.dfsg-1."""
+    """Extracts the upstream version from the version of a Debian package: 1.2.13 from 1:1.2.13.dfsg-1."""
     return re.match(r"(?:\d+:)?([\d.]*\d)", debian_version)[1]
 
 

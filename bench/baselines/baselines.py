@@ -44,7 +44,7 @@ def main():
     if options.cores is not None:
         if not 1 <= options.cores <= len(cpus):
             parser.error(f"--cores: there are {len(cpus)} CPUs here")
-        # Set before any package starts threads; child processes inherit it.
+        # The CPUs are set before any package starts threads. Child processes inherit them.
         os.sched_setaffinity(0, cpus[: options.cores])
     if options.threads is None:
         options.threads = options.cores or len(cpus)

@@ -95,9 +95,9 @@ def first_or_strided(points, clusters):
 
 
 def off_the_grid(first):
-    """Moves the centroids slightly off the integer grid. The distances from an integer point to integer centroids
-    are often exactly equal. Rounding would then decide which centroid the point joins, and the fits would
-    diverge from the first iteration."""
+    """Moves the centroids slightly off the integer grid. Without this, the distances from an integer point to two
+    centroids would often be equal. Rounding would decide which centroid the point joins, and the fits would diverge
+    from the first iteration."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(5))
@@ -123,17 +123,17 @@ KMEANS_LINES = [
     Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
     Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
          {"scikit-learn": 2.5, "FAISS": 2}),
-    # FAISS is left out, because clusters become empty here. To fill an empty cluster, FAISS splits a large
-    # cluster, but Gradus and scikit-learn move the farthest point. The fits would therefore diverge and do
+    # FAISS is left out, because clusters become empty on this line. To fill an empty cluster, FAISS splits a large
+    # cluster, but Gradus and scikit-learn move the farthest point into it. The fits would therefore diverge and do
     # different work.
     Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
     Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
 ]
 
 
-# Comparisons between two rungs of Gradus, on the line with the name RUNGS_ON. A comparison has a title, two
-# variants with their numbers of threads (0: all), a bound for the ratio of the first time to the second, and the
-# number of threads at which the bound applies (0: any).
+# Comparisons between two rungs of Gradus, on the line with the name RUNGS_ON. A comparison consists of a title, two
+# variants, each with its number of threads (0: all), a bound for the first time divided by the second time, and the
+# number of threads at which this bound applies (0: any).
 RUNGS_ON = "uniform 2,097,152 x 16 f64, K 16"
 RUNGS = [
     ("sequential over openmp_reduce_first_touch", ("sequential", 1), ("openmp_reduce_first_touch", 0), (">=", 14), 16),
@@ -210,7 +210,7 @@ class ScikitLearn:
 
 class Faiss:
     name = "FAISS"
-    inertia_tolerance_f32 = 1e-3  # FAISS also fills an empty cluster by splitting a large one
+    inertia_tolerance_f32 = 1e-3  # wider, because FAISS splits a large cluster to fill an empty one
 
     def __init__(self, threads):
         self.threads = threads
@@ -241,7 +241,7 @@ def inertia_of(points, centroids, labels):
 
 
 def nearest(points, centroids):
-    """Returns labels in double precision; points and centroids are centred first."""
+    """Returns the nearest centroid of each point. Centres points and centroids, and computes in double precision."""
     import numpy
 
     shift = centroids.astype("f8").mean(axis=0)
@@ -405,7 +405,8 @@ def measure_rungs(options, folder, clusters):
 
 
 def verdict(rung):
-    """Returns True if the target is reached, and None if it applies to another number of threads."""
+    """Returns "reached" or "missed" or, if the target applies to another number of threads, a text that names this
+    number."""
     meant_for = rung["target_is_for_threads"]
     if meant_for and max(rung["threads"]) != meant_for:
         return f"for {meant_for} threads"
@@ -470,7 +471,8 @@ def agreement_sets():
 
 
 def agree(options, folder, gradus, baseline):
-    """Fits until no label changes. Requires equal labels, and inertias that agree to 1e-9."""
+    """Fits with both programs until no label changes. Requires that the labels are equal and that the inertias agree to
+    1e-9."""
     import numpy
 
     results = []

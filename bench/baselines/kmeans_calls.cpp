@@ -91,7 +91,7 @@ int main() {
     try {
       const ordered_json request = ordered_json::parse(line);
       if (request.contains("load")) {
-        points = gradus::Matrix<float>();  // the previous points are freed first
+        points = gradus::Matrix<float>();  // frees the previous points before the new points are read
         gradus::files::read_points(request.at("load").get<std::string>()).visit([&](const auto& view) {
           points = in_own_memory(view);
         });

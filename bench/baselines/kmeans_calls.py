@@ -120,7 +120,7 @@ SEEDS = tuple(range(8))  # the two sides draw different random numbers, so their
 PROCESSES = 2
 TURNS = 2  # number of turns in each process; a turn runs all seeds
 LINE_SECONDS = 6  # no further turn starts after this time
-AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides, given so few seeds
+AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides; it is not closer to 1, because there are few seeds
 
 
 def shape_name(kind, points, clusters):

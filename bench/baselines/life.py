@@ -139,13 +139,14 @@ def measure_tree(options, folder, line):
     side = max(4, int(side * options.scale ** 0.5)) if side else 0
     name = pattern_name.format(side)
     write(side, folder / "pattern.rle")
-    # Uses Macrocell, because it contains coordinates. bgolly puts the corner of RLE without coordinates at (0, 0).
+    # Converts the pattern to Macrocell, because a Macrocell file contains coordinates. bgolly would put the corner of
+    # an RLE file without coordinates at (0, 0).
     path = folder / "pattern.mc"
     run_program([options.gradus, "life", str(folder / "pattern.rle"), "-g", "0", "-o", str(path), "--quiet"])
 
     def cells_of(output):
-        """Returns the lines of the file, rewritten so that equal cells give equal lines: the nodes are in the order
-        of the tree. Drops comments, because only one of the programs keeps them."""
+        """Returns the lines of the pattern. First rewrites the pattern with its nodes in the order of the tree, so that
+        equal cells give equal lines. Drops comments, because only one of the two programs keeps them."""
         same = folder / "same.mc"
         run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
         return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]

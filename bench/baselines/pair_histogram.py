@@ -1,4 +1,4 @@
-"""Pair-distance histograms: Gradus compared with Corrfunc, and production variants compared with the rungs they extend.
+"""Pair-distance histograms: compares Gradus with Corrfunc, and production variants with the rungs that they extend.
 
 Only the counting is timed. For Corrfunc, this is DD with the coordinates in memory. For Gradus, it is the total minus
 reading and writing, as reported in its summary. The CPU time is reported, too. For Gradus, this is the CPU time of
@@ -32,7 +32,7 @@ class Bins:
 
 
 class Gradus:
-    """A variant that runs on points.npy in the folder. An empty name means the default variant."""
+    """A variant of Gradus that runs on points.npy in the folder. If `variant` is empty, the default variant runs."""
 
     def __init__(self, program, threads, folder, variant="", name="Gradus"):
         self.program, self.threads, self.folder, self.variant, self.name = program, threads, folder, variant, name
@@ -83,7 +83,8 @@ class Corrfunc:
                   isa=self.instructions)
         seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - before
         counts = [int(count) for count in rows["npairs"]]
-        counts[0] -= len(self.columns[0])  # Corrfunc counts pairs of a point with itself, which are removed here
+        # Corrfunc counts each point as a pair with itself; these pairs are subtracted.
+        counts[0] -= len(self.columns[0])
         # Corrfunc counts a pair in both orders.
         return {"seconds": seconds, "cpu_seconds": cpu_seconds, "counts": [count // 2 for count in counts]}
 
@@ -189,8 +190,8 @@ def neighbours(dtype):
 
 
 def all_pairs(options, folder, name, rows):
-    """Compares counts of all pairs in 80 bins, although Corrfunc is designed for a cutoff. Corrfunc uses its narrower
-    instruction set, which is faster here."""
+    """Compares counts of all pairs in 80 bins. There is no cutoff, although Corrfunc is designed for cutoffs. Corrfunc
+    uses its narrower instruction set, which is faster here."""
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
@@ -235,9 +236,9 @@ def one_core(options, folder, name, rows):
 
 def wide_bins(options, folder, name, rows):
     """Compares the tree, which counts all pairs of two cells at once if their distances are in one bin, with a
-    variant that examines every pair of points. This variant would take minutes on all points. It is therefore
-    timed on a tenth of the points, and its time is multiplied by a hundred. On this tenth, both variants must give
-    equal counts."""
+    variant that examines every pair of points. The variant would take minutes on all points. It is therefore timed on a
+    tenth of the points, and its time is multiplied by a hundred. On this tenth, the tree must give the same counts as
+    the variant."""
     import numpy
 
     points = uniform(rows, 3, "f8")

@@ -53,7 +53,7 @@ class Adapted {
   bool insert(Key key) { return set_.insert(key); }
   bool erase(Key key) { return set_.erase(key); }
   bool contains(Key key) { return set_.contains(key); }
-  /// Returns the size that the last iteration found, because probing every key is slow.
+  /// Returns the number of keys that the last call of begin() found. Probing every key again would be slow.
   std::size_t size() const { return found_.size(); }
   auto begin() {
     std::vector<char> is_there(static_cast<std::size_t>(range_of_keys));
@@ -141,7 +141,7 @@ class Xenium {
  private:
   Set set_;
 };
-/// The table has as many buckets as keys and does not grow.
+/// A hash table of xenium with as many buckets as keys. The table does not grow.
 template <class Reclaimer>
 class XeniumHash {
  public:
@@ -155,7 +155,7 @@ class XeniumHash {
       map_;
 };
 
-/// Does not support concurrent erasure.
+/// An oneTBB set. It does not support concurrent erasure.
 template <class Set>
 class Tbb {
  public:

@@ -162,7 +162,8 @@ def other_formats(options, folder, frames, file, cutoff, name):
             raise Disagreement(f"{name}: {found['frames']} frames with {found['pairs']} pairs read of the {ending} file, "
                                f"which has {len(same)} with {pairs}")
         write(folder / "same.xyz", same, format="extxyz")
-        # The file rounds positions (DCD to float, .gro to 0.001 nm). Pairs may change bins, but none is lost.
+        # Positions are rounded in the file (DCD to float, .gro to 0.001 nm). The rounding may move a pair to another
+        # bin, but no pair may be missing.
         precision = {"dcd": ROUNDING, "gro": 0.02}[ending]
         edges = numpy.arange(1, BINS + 1) * (cutoff / BINS)
         cumulative = numpy.cumsum(found["counts"])

@@ -25,7 +25,7 @@ LINK = re.compile(r"(\]\()([^)\s]+)((?: \"[^\"]*\")?\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LIST_ITEM = re.compile(r"^( *)([*+-]|\d+\.) ")
 
-# Pages made of files outside docs/, by the path of the file in the repository.
+# Maps files outside of docs/ to the pages that are made from them.
 PAGES = {f"src/{folder.name}/README.md": f"explanation/ladders/{folder.name.replace('_', '-')}.md"
          for folder in sorted((ROOT / "src").iterdir()) if (folder / "README.md").is_file()}
 PAGES |= {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md", "data/README.md": "reference/data.md",
@@ -111,7 +111,7 @@ def copied(target, files, config):
 
 
 def in_site(target, files, config):
-    """Returns the place of a file of the repository in the site, or None."""
+    """Returns the place in the site of a file of the repository. Returns None if the file does not exist."""
     if (ROOT / target).is_dir() and (ROOT / target / "README.md").is_file():
         target += "/README.md"
     if target in PAGES:
@@ -135,10 +135,11 @@ def with_links(text, source, page, files, config):
         if source.startswith("docs/") and path.startswith("reference/cpp/"):
             return match[0]
         if source.startswith("docs/") and path.startswith("docs/") and not (ROOT / path).exists():
-            return match[0]  # a page made here, or an error that MkDocs reports
+            # The target is a page that this script makes; for any other missing target, MkDocs reports an error.
+            return match[0]
         place = in_site(path, files, config)
         if place is None and source.startswith("docs/decisions/") and path.startswith("docs/results/"):
-            return "]\0"  # an old decision may name a result that was replaced
+            return "]\0"  # removes the link; an old decision may name a result that was replaced
         if place is None:
             LOG.warning("%s links to '%s', which does not exist", source, match[2])
             return match[0]

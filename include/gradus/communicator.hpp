@@ -31,8 +31,8 @@ class Communicator {
 
   /// Replaces each word by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::uint64_t> words) = 0;
-  /// Replaces each number by its minimum over all ranks; greatest() computes the maximum. The numbers must not be NaN.
-  /// If the minimum is -0 on one rank and 0 on another, the result may be either.
+  /// Replaces each number by its minimum over all ranks. greatest() replaces each number by its maximum. The numbers
+  /// must not be NaN. If -0 and 0 are both extreme, the result may be -0 or 0.
   virtual void least(std::span<double> numbers) = 0;
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.

@@ -22,7 +22,7 @@ namespace nb = nanobind;
 struct Request {
   Execution execution;
   nb::object progress;
-  bool only_checks = false;  ///< true: the call only converts its arguments, then raises StopIteration
+  bool only_checks = false;  ///< if true, the call converts its arguments and raises StopIteration instead of running
 };
 
 Fields to_python(const RunReport& report);
@@ -49,7 +49,7 @@ class Job {
       result.emplace(run(execution_));
       seconds_in_library = std::chrono::duration<double>(Clock::now() - start).count();
     } catch (const InterruptedError& error) {
-      // If this rank raised no exception, another rank stopped the job.
+      // If this rank has raised no exception, another rank has stopped the job.
       if (!raised_)
         throw Error(error.message() + ": an exception, its progress function's or an interrupt, ended the call there",
                     error.fields());

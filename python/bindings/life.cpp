@@ -34,7 +34,7 @@ nb::object to_python(const LifeTree& tree) {
                         python::to_numpy(std::move(quarters)));
 }
 
-/// `words` holds one row of packed cells per row of the grid.
+/// Computes generations. Each row of `words` holds the packed cells of a row of the grid.
 Fields generations_of(const Input& words, std::int64_t width, const OptionValues& given, const Request& request) {
   const auto options = options_of<LifeOptions>(given);
   const auto rows = matrix_of<const std::uint64_t>(words, "cells");

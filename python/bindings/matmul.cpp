@@ -48,7 +48,8 @@ Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out
   });
 }
 
-/// Throws OutOfMemoryError if the job plus `beyond`, the bytes that Python allocates for results, exceed the memory.
+/// Throws OutOfMemoryError if the memory does not suffice for the job and for another `beyond` bytes, which Python
+/// allocates for results.
 void check_memory(std::int64_t batches, std::int64_t rows, std::int64_t depth, std::int64_t columns, int element_bytes,
                   std::uint64_t beyond, const Request& request) {
   const MatmulShape shape{

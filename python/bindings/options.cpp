@@ -54,7 +54,7 @@ std::string text_of(const core::Option& row, nb::handle value) {
   return nb::cast<std::string>(value);
 }
 
-/// Calls a converter of the Python package; its errors name the option.
+/// Calls a function of the Python package that converts a value. Its errors name the option.
 nb::object converted(const char* module, const char* function, const core::Option& row, nb::handle value) {
   return nb::module_::import_(module).attr(function)(value, text(row.front_name()));
 }

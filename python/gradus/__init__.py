@@ -1,8 +1,8 @@
 """Gradus: exact parallel kernels for data.
 
 By default, results have the same bits on every machine, on CPU and GPU, with any number of threads. Functions accept
-NumPy arrays and whatever converts to one. The k-means functions and pair_histogram() also accept arrays in GPU memory,
-for example from PyTorch, CuPy or JAX.
+NumPy arrays and objects that can be converted to NumPy arrays. The k-means functions and pair_histogram() also accept
+arrays in GPU memory, for example from PyTorch, CuPy or JAX.
 
 Examples
 --------

@@ -24,7 +24,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-_NAMES_HERE = {  # by scikit-learn's names
+_NAMES_HERE = {  # maps names of scikit-learn's arguments to names of ours
     "n_clusters": "clusters", "n_init": "restarts", "max_iter": "max_iterations", "tol": "tolerance",
     "random_state": "seed", "sample_weight": "weights", "n_jobs": "threads",
 }  # fmt: skip
@@ -35,7 +35,8 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 
 def _type_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """Describes the first argument of a wrong type or beyond 64 bits; None if all are valid."""
+    """Returns a description of the first argument that has a wrong type or exceeds 64 bits. Returns None if there is
+    none."""
     for name, value in {**dict(zip(function.__code__.co_varnames, args)), **named}.items():
         kinds = [kind.strip() for kind in str(function.__annotations__.get(name, "")).split("|")]
         if kinds[0] not in _KINDS or (value is None and "None" in kinds):
@@ -51,7 +52,8 @@ def _type_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapp
 
 
 def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """Describes the first argument with an unknown name or an invalid type; None if there is none."""
+    """Returns a description of the first argument that has an unknown name or an invalid type. Returns None if there is
+    none."""
     code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     unknown = next((name for name in named if name not in known), None)
@@ -66,7 +68,7 @@ def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: 
 
 
 def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorates a function: its TypeErrors name the invalid argument and suggest the nearest name."""
+    """Decorates a function so that its TypeErrors name the invalid argument and suggest the nearest name."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:
@@ -148,7 +150,7 @@ def _level_of_caller() -> int:
 
 @functools.cache
 def _warn_of_lost_threads(process: int) -> None:
-    """Warns once in each forked child."""
+    """Prints a warning, once in each forked child (`process` is the child's number)."""
     warnings.warn(
         "this process was forked from one that had run a job of Gradus on several threads, which it does not inherit: jobs "
         "run on 1 thread here. Start processes by 'spawn' or 'forkserver' for more, or pass threads=1",
@@ -208,7 +210,7 @@ class RunReport:
     variant: str
     device: str
     threads: int
-    phases: Mapping[str, float]  #: seconds per phase; the last, "total", is the whole call
+    phases: Mapping[str, float]  #: seconds of each phase; the last phase, "total", is the whole call
     rechecked: float  #: share of the work that a low-precision filter left to the exact computation
 
 

@@ -28,14 +28,15 @@ _NAME = "libgradus_mpi_process.so"
 
 
 def library() -> str:
-    """Returns the path of the library that connects Gradus to MPI: $GRADUS_MPI_LIBRARY, or the package's file."""
+    """Returns the path of the library that connects Gradus to MPI. The path is $GRADUS_MPI_LIBRARY or, if this variable
+    is not set, the file in the package."""
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", _NAME)
     return os.environ.get(_VARIABLE, own)
 
 
 @functools.lru_cache(maxsize=1)
 def _opened(file: str) -> ctypes.CDLL:
-    # Never unloaded, because MPI lives as long as the process.
+    # The library is never unloaded, because MPI stays active until the process ends.
     try:
         functions = ctypes.CDLL(file)
         functions.gradus_mpi_library_version.restype = ctypes.c_char_p
@@ -81,8 +82,8 @@ def _checked(communicator: Any) -> Any:
 
 
 def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
-    """Calls prepared() on all processes. If it fails on one process, all processes raise an error, so that none waits
-    for another."""
+    """Calls prepared() on all processes. If the call fails on one process, all processes raise an error. Otherwise the
+    other processes would wait for that process."""
     caught: Exception | None = None
     try:
         result = prepared()
@@ -137,8 +138,8 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
     _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """Lets the extension module check the arguments now. An error of one process in the call itself would leave the
-        other processes waiting."""
+        """Lets the extension module check the arguments now. If one process raised the error later, during the call,
+        the other processes would wait for it."""
         arguments = prepared()
         arguments[-1].only_checks = True
         try:

@@ -2,8 +2,8 @@
 #
 #   cmake -D GRADUS_NEEDS=FOLDER -C cache.cmake
 #
-# FOLDER is the folder that needs.sh has filled. Only the linked libraries differ from other builds. The compiled code is
-# the same.
+# FOLDER is the folder that needs.sh has filled. Such a wheel differs from other builds only in the libraries with which
+# it is linked. The compiled code is the same.
 set(needs ${GRADUS_NEEDS}/lib)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 

@@ -36,7 +36,7 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
 say() { echo "needs.sh: $*" >&2; }
 
-# Uses separate package lists, because the machine's lists seldom include source packages.
+# Uses package lists of Debian that include source packages. The machine's lists seldom include these.
 cat >"$work/apt.conf" <<CONF
 Dir::Etc::SourceList "$work/sources.list";
 Dir::Etc::SourceParts "/dev/null";
@@ -134,7 +134,7 @@ if missing libjpeg.a; then
 fi
 if missing libhwloc.a; then
   source=$(source_of hwloc hwloc)
-  # Built without libudev and other optional libraries. Cores, caches and NUMA nodes are read from /sys.
+  # Builds hwloc without libudev and other optional libraries. It then reads cores, caches and NUMA nodes from /sys.
   (cd "$source" && ./configure --host="$machine-linux-gnu" --enable-static --disable-shared --disable-libudev --disable-libxml2 --disable-pci \
     --disable-io --disable-opencl --disable-cuda --disable-nvml --disable-rsmi --disable-levelzero --disable-gl --disable-cairo \
     --disable-plugins --with-pic CFLAGS='-O2 -fPIC -ffunction-sections -fdata-sections' &&

@@ -25,7 +25,7 @@ LIBRT = re.compile(r"(aio_|lio_|mq_|shm_|timer_)")
 LIBUTIL = {"forkpty", "login", "login_tty", "logout", "logwtmp", "openpty"}
 
 
-WHOLE = ("libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")  # libraries whose symbols have not moved
+WHOLE = ("libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")  # libraries whose symbols have not moved to other libraries
 
 
 def number(version):
@@ -54,8 +54,8 @@ def allowed(version):
 
 
 def as_of_then(library):
-    """Returns name -> (version, kind, size, moved) for each symbol, with its newest version within the limits. `moved`
-    is true if the symbol came into this library later, from a separate library."""
+    """Maps the name of each symbol to (version, kind, size, moved). The version is the newest one within the limits.
+    `moved` is true if the symbol came into this library later, from a separate library."""
     chosen, newest = {}, {}
     for name, version, default, kind, size in symbols_of(library):
         if kind not in ("FUNC", "IFUNC", "OBJECT", "NOTYPE") or size == 0 and kind == "OBJECT":
@@ -72,7 +72,7 @@ def as_of_then(library):
 
 
 def home_of(name, moved):
-    """Returns the library that formerly held a symbol of today's libc.so.6."""
+    """Returns the library that had a symbol of the present libc.so.6 before glibc 2.34."""
     if not moved:
         return "libc.so.6"
     if name.startswith("dl"):
@@ -128,7 +128,7 @@ def main():
     subprocess.run([arguments.compiler, "-x", "c", "-O2", "-fPIC", "-fvisibility=hidden", "-c", HERE / "compat.c", "-o", compat], check=True)
     archive = folder / "libcompat.a"
     archive.unlink(missing_ok=True)
-    subprocess.run(["ar", "rcs", archive, compat], check=True)  # an archive of any ELF machine
+    subprocess.run(["ar", "rcs", archive, compat], check=True)  # `ar` can make archives for any ELF machine
     compat.unlink()
 
     loader = next(name for name in ("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1") if os.path.isabs(

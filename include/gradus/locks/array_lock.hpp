@@ -13,8 +13,8 @@ namespace gradus {
 /// for `array_lock` with 64 slots; no other memory.
 ///
 /// Each thread waits at a separate cache line, so that a hand-off affects only the next thread. With more threads than
-/// slots, several threads share a slot. A slot does not hold a flag, but the last 64-bit number that was called there.
-/// So each thread recognises its turn even in a shared slot. Source: T. E. Anderson, "The performance of spin lock
+/// slots, several threads share a slot. A slot holds the last 64-bit number that was called there, instead of a flag.
+/// So a thread that shares a slot recognises its own number. Source: T. E. Anderson, "The performance of spin lock
 /// alternatives for shared-memory multiprocessors" (1990).
 template <std::size_t Slots = 64, class Policy = lock_policy>
 class basic_array_lock {

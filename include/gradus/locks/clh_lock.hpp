@@ -15,7 +15,7 @@ namespace gradus {
 ///
 /// One exchange appends a thread to the queue and returns its predecessor's node. The thread waits at this node, to
 /// which only the predecessor writes, and then takes the node over. The memory grows with the number of threads that
-/// want the lock. (The memory of array_lock grows with the number of threads that might want it.)
+/// wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
 ///
 /// A 64-bit word identifies one use of one node (node_pool.hpp). A use is complete when the node contains the word of
 /// this use. If a thread reads a node after another thread has reused the node, it finds a different word and is not

@@ -13,9 +13,9 @@ namespace gradus {
 ///
 /// A hand-off to another NUMA node also moves the protected data there, which takes several times as long as a hand-off
 /// within the node. The unlocking thread therefore searches the queue for a thread of the same NUMA node and moves the
-/// threads that it skips to a second queue. The threads of the second queue go first when no local thread is left or
-/// the limit is reached. On a machine with one NUMA node, the lock behaves like mcs_lock. Source: D. Dice and A. Kogan,
-/// "Compact NUMA-aware locks" (2019).
+/// threads that it skips to a second queue. If no local thread is left, or if the limit is reached, the threads of the
+/// second queue go first. On a machine with one NUMA node, the lock behaves like mcs_lock. Source: D. Dice and A.
+/// Kogan, "Compact NUMA-aware locks" (2019).
 template <class Policy = lock_policy>
 class basic_cna_lock {
  public:
@@ -95,7 +95,7 @@ class basic_cna_lock {
     if (near_in_row_ < Policy::most_near) {
       node* before = nullptr;
       for (node* one = first; one != nullptr; before = one, one = one->next.load(std::memory_order_acquire)) {
-        // acquire in the loop's head: as in unlock(), for the link of each node.
+        // acquire in the head of the loop: the node behind each link is initialised, as in unlock().
         if (one->memory_node != memory_node_) continue;
         if (before != nullptr) pass(first, before);
         if (passed_first_ != nullptr) near_in_row_ = near_in_row_ + 1;

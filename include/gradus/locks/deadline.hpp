@@ -24,8 +24,8 @@ constexpr bool has_ratio() {
 }
 
 /// Converts `time` to Ticks, rounding up. Precondition: the result is well within the range of Ticks.
-/// std::chrono::ceil() would multiply before it divides. The product could overflow if neither tick length is a
-/// multiple of the other.
+/// Does not use std::chrono::ceil(), which multiplies before it divides. If neither tick length is a multiple of the
+/// other one, the product could overflow.
 template <class Ticks, class Rep, class Period>
 constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
   using seconds = std::chrono::duration<double>;
@@ -49,7 +49,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
       integer rest = 0;
       if constexpr (Period::den <= most / ticks_period::den)
         rest = (parts * ticks_period::den + Period::den - 1) / Period::den;
-      else if (parts > 0)  // the rest is less than a second, so a double is exact to within a tick
+      else if (parts > 0)  // `parts` are less than a second, so the error of a double is less than a tick
         rest = static_cast<integer>(static_cast<double>(parts) / static_cast<double>(Period::den) *
                                     static_cast<double>(ticks_period::den)) +
                1;
@@ -62,7 +62,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
 
 }  // namespace locks_detail
 
-/// Returns the deadline in ticks of the clock, rounded up. NaN counts as past.
+/// Returns the deadline in ticks of the clock, rounded up. A deadline of NaN counts as past.
 template <class Clock, class Duration>
 constexpr std::chrono::time_point<Clock, typename Clock::duration> lock_deadline(
     const std::chrono::time_point<Clock, Duration>& deadline) {

@@ -30,7 +30,7 @@ class GRADUS_EXPORT lock_node_pool {
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
-  ~lock_node_pool() {  // never called for the pool of lock_policy
+  ~lock_node_pool() {  // for other policies; the pool of lock_policy is never destroyed
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
@@ -87,7 +87,7 @@ class GRADUS_EXPORT lock_node_pool {
 
   // Returns the initial word of a new node, or 0 if there is no memory.
   word make() noexcept {
-    // relaxed (twice): only the index has to be unique; has_chunk_of() synchronizes the chunk.
+    // relaxed (twice): only the uniqueness of the index matters. has_chunk_of() synchronizes accesses to the chunk.
     for (word made = made_.load(std::memory_order_relaxed);;) {
       const word index = made + 1;
       // Takes an index only after its chunk exists, so that failed attempts do not use up indices.
@@ -160,7 +160,7 @@ class GRADUS_EXPORT lock_node_cache {
   static constexpr unsigned most = 15;
 
   void refill() noexcept {
-    if (room_ == 0 && !is_closed_) {  // first use in this thread
+    if (room_ == 0 && !is_closed_) {  // this is the first use of the cache in this thread
       Policy::template at_thread_exit<lock_node_cache>();
       room_ = most;
     }

@@ -50,7 +50,7 @@ class alignas(lock_padding) basic_park_lock {
       do {
         if (!wake_.try_acquire_until(end)) return leave();
       } while (!watch_after_wake());
-    } catch (...) {  // the clock threw
+    } catch (...) {  // a function of the clock threw an exception
       if (leave()) unlock();
       throw;
     }
@@ -58,7 +58,7 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   void unlock() {
-    std::uint32_t seen = seen_by_holder_ | held;  // a guess, which the exchange checks
+    std::uint32_t seen = seen_by_holder_ | held;  // the expected state, which the exchange checks
     const std::uint32_t passes = passes_ + 1;
     const bool is_due = passes >= Policy::most_passes;
     for (;;) {
@@ -198,8 +198,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};
-  // Owned by the holder: the state when it took the lock (the held flag may be set or not), and the number of hand-offs
-  // that have bypassed sleepers since the last wake that was due.
+  // Owned by the holder. seen_by_holder_ is the state when the holder took the lock, with or without the held flag.
+  // passes_ is the number of hand-offs that have bypassed sleepers since the last wake that was due.
   typename Policy::template guarded<std::uint32_t> seen_by_holder_{0};
   typename Policy::template guarded<std::uint32_t> passes_{0};
   typename Policy::semaphore wake_{0};

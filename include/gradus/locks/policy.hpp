@@ -13,7 +13,7 @@
 
 #include "gradus/export.hpp"
 
-// For getcpu() only; see lock_policy::memory_node().
+// <sched.h> declares getcpu(), which lock_policy::memory_node() calls.
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
 #include <sched.h>
 #endif
@@ -39,9 +39,10 @@ struct GRADUS_EXPORT lock_policy {
     constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
     /// Makes a token available. Precondition: no token is available.
     void release() noexcept {
-      // release and acquire (below): as in a lock. Uses an exchange instead of a store, because notify_one() may check
-      // for waiters with a plain load. On x86, such a load may execute before an earlier store becomes visible. After
-      // the exchange, only the address of tokens_ is used, because the semaphore may already be destroyed.
+      // release here, and acquire in try_acquire(): as in a lock. An exchange is used instead of a store, because
+      // notify_one() may check for waiters with a plain load. On x86, such a load may execute before an earlier store
+      // becomes visible. After the exchange, only the address of tokens_ is used, because another thread may already
+      // have destroyed the semaphore.
       tokens_.exchange(1, std::memory_order_release);
       tokens_.notify_one();
     }
@@ -55,7 +56,7 @@ struct GRADUS_EXPORT lock_policy {
       while (!try_acquire()) {
         const auto now = Clock::now();
         if (now >= deadline) return false;
-        // Uses floating point, because the difference of two distant times may overflow in ticks.
+        // Computes in floating point, because the difference of two distant times may exceed the range of ticks.
         const std::chrono::duration<double> left =
             std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
         nap(std::min<std::chrono::duration<double>>(left, long_nap));
@@ -71,8 +72,8 @@ struct GRADUS_EXPORT lock_policy {
   /// Number of nodes in the first chunk of a node pool.
   static constexpr std::uint64_t nodes_at_first = 64;
   /// Backoff before a thread sleeps. Before the first poll, the thread executes first_pauses pause instructions. It
-  /// doubles this number before each further poll. After some microseconds of pauses, it yields its CPU instead of
-  /// pausing. Polling more often would take the cache line of the lock from its holder.
+  /// doubles this number before each further poll. After some microseconds of pauses, it yields its CPU instead. If the
+  /// thread polled more often, it would take the lock's cache line away from the holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
   /// Number of threads that may poll at the same time; all others sleep at once.
@@ -97,11 +98,11 @@ struct GRADUS_EXPORT lock_policy {
   /// Maximum number of consecutive hand-offs that bypass threads of other NUMA nodes.
   static constexpr std::uint32_t most_near = 256;
 
-  /// Sleeps. Disables pthread_cancel(), like the waits of std::mutex: the functions of a lock are noexcept, so a
-  /// cancellation would end the program.
+  /// Sleeps. A cancellation (pthread_cancel) during the sleep would end the program, because the functions of a lock
+  /// are noexcept. Therefore disables cancellation, as the waits of std::mutex do.
   template <class Rep, class Period>
   static void nap(const std::chrono::duration<Rep, Period>& time) noexcept {
-#ifdef PTHREAD_CANCEL_DISABLE  // defined by <thread> if it uses POSIX threads
+#ifdef PTHREAD_CANCEL_DISABLE  // <thread> defines this macro if it uses POSIX threads
     int before = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     std::this_thread::sleep_for(time);
@@ -133,15 +134,15 @@ struct GRADUS_EXPORT lock_policy {
 
    private:
     static constexpr unsigned most_yields = 2048;
-    // The operating system adds a delay, 50 microseconds on Linux.
+    // Requested time of a sleep. The operating system adds a delay, on Linux 50 microseconds.
     static constexpr std::chrono::microseconds short_nap{20};
     unsigned rested_ = 0;
     unsigned yields_ = 0;
   };
   /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// Pauses about as long as one turn takes in a queue of sixteen threads. If a thread in a queue has yielded its core
-  /// when its turn comes, it delays every thread behind it.
+  /// Pauses about as long as one turn of a queue of sixteen threads takes, before it yields the core. If the turn of a
+  /// thread comes after the thread has yielded its core, all threads behind it are delayed.
   using patient_spinner = basic_spinner<512>;
 
   /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.
@@ -177,7 +178,7 @@ struct GRADUS_EXPORT lock_policy {
   }
 
  private:
-  // Constructed before all other objects and never destroyed.
+  // An object that is constructed before all other objects and never destroyed.
   template <class T>
   union GRADUS_EXPORT forever {
     constexpr forever() noexcept : object() {}

@@ -1,4 +1,4 @@
-/// ticket_lock: draw a number and wait until it is called.
+/// ticket_lock: each thread draws a number and waits until this number is called.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-/// ttas_lock: a thread reads the flag, and tries to set it only if the flag is clear. Exponential backoff between
-/// reads.
+/// ttas_lock: a thread reads a flag, and tries to set the flag only if it is clear. Between reads, the thread waits
+/// with exponential backoff.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< nodes_ constructs and destroys the key
     };
   };
 
@@ -93,7 +93,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
       before.next = gone->next;
       --count_;
     }
-    nodes_.destroy(gone);  // outside the lock: no other thread can reach the node
+    nodes_.destroy(gone);  // destroys the node without the lock, because no other thread can reach the node
     return true;
   }
 

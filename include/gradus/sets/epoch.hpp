@@ -16,9 +16,9 @@ namespace gradus {
 /// node. The epoch advances when all running operations have announced the current epoch. A node is freed at
 /// least two epochs after its removal.
 ///
-/// Limit: if a thread stops inside an operation, or stays in a loop over the set, no node is freed that any thread
-/// removes from then on. (`hazard_pointers` bounds the number of nodes that a stopped thread blocks.) If a thread ends,
-/// running threads free the nodes that it left behind, except for fewer than 512 nodes per record.
+/// Limit: if a thread stops inside an operation, or stays in a loop over the set, nodes that any thread removes from
+/// then on are not freed. (`hazard_pointers` bounds the number of nodes that a stopped thread blocks.) If a thread
+/// ends, running threads free the nodes that it left behind, except for fewer than 512 nodes per record.
 ///
 /// The algorithm needs no stand-alone fences, because it uses read-modify-write operations on the states of the
 /// records. The following steps prove all memory orders. A scan is the loop over all records in try_advance().
@@ -90,15 +90,15 @@ class basic_epoch<Policy>::domain {
     // The members below belong to the thread that holds the record.
     bag bags[3];
     unsigned until_look = retired_between_looks;
-    typename Policy::template atomic<std::size_t> garbage{0};  ///< also read by other threads
+    typename Policy::template atomic<std::size_t> garbage{0};  ///< number of retired nodes; other threads read it, too
   };
   static constexpr unsigned retired_between_looks = Policy::retired_between_looks;
-  /// A thread frees the nodes in the record of an ended thread only if there are at least this many. A record in use
-  /// normally has fewer.
+  /// A thread frees the nodes in the record of an ended thread only if the record has at least this number of nodes. A
+  /// record in use normally has fewer nodes.
   static constexpr std::size_t much = std::size_t{8} * retired_between_looks;
 
   static void add_garbage(record& own, std::size_t change) noexcept {
-    // relaxed and no atomic addition: one thread at a time writes the number, and other threads need only an
+    // relaxed, and not an atomic addition: only one thread at a time writes the number, and other threads need only an
     // approximate value.
     own.garbage.store(own.garbage.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
   }
@@ -115,7 +115,7 @@ class basic_epoch<Policy>::domain {
     add_garbage(own, std::size_t{0} - freed);
   }
 
-  /// Scans all records, and advances the epoch if every record in use has announced the current one.
+  /// Scans all records. If every record in use has announced the current epoch, advances the epoch.
   void try_advance() noexcept {
     // acquire: see 2.
     std::uint64_t now = epoch_.load(std::memory_order_acquire);

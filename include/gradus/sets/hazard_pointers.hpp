@@ -17,13 +17,13 @@ namespace gradus {
 /// 2004). Before a thread reads a node, it publishes the address of the node. Then it checks that the link from which
 /// it read the address still points to the node.
 ///
-/// A thread that stops inside an operation blocks the reclamation of four nodes only. With R records, at most R (8 R +
+/// A thread that stops inside an operation blocks the reclamation of only four nodes. With R records, at most R (8 R +
 /// 64) removed nodes wait to be freed. R is at most the larger of two numbers, rounded up to a multiple of 16: the
 /// largest number of simultaneous operations on the set so far (including loops and nested operations), and the largest
 /// number of simultaneous threads in the process so far. Running threads free the nodes in the records of ended
-/// threads, except for fewer than 64 nodes per record. The price is an atomic exchange per visited node. Also, a
-/// traversal restarts if its current node is removed. So `contains` never blocks, but the number of its steps has no
-/// bound for a single thread.
+/// threads, except for fewer than 64 nodes per record. The method has two disadvantages. Each visited node costs an
+/// atomic exchange, and a traversal restarts if its current node is removed. So `contains` never blocks, but the number
+/// of steps of one call has no bound.
 ///
 /// The algorithm needs no stand-alone fences: publishing an address, checking the link, unlinking (unlink_order) and
 /// scanning the hazards are seq_cst and therefore have a single total order. If the scan does not see the address of a
@@ -71,8 +71,10 @@ class basic_hazard_pointers<Policy>::domain {
     typename Policy::template atomic<sets_detail::word> hazards[slots]{};  ///< addresses of nodes, or 0
     // The members below belong to the thread that holds the record.
     node* retired = nullptr;
-    std::size_t most = Policy::retired_between_looks;          ///< number of retired nodes that triggers a scan
-    unsigned turn = 0;                                         ///< index of the other record to clean at the next scan
+    /// A scan begins when this number of retired nodes is reached.
+    std::size_t most = Policy::retired_between_looks;
+    /// Index of the record of another thread that the next scan visits.
+    unsigned turn = 0;
     typename Policy::template atomic<std::size_t> garbage{0};  ///< length of `retired`; also read by other threads
   };
 
@@ -87,8 +89,8 @@ class basic_hazard_pointers<Policy>::domain {
   void retire(record& own, node* gone) noexcept {
     gone->next_retired = own.retired;
     own.retired = gone;
-    // relaxed and no exchange: one thread at a time writes the number, and other threads need only an approximate
-    // value.
+    // relaxed, and not an exchange: only one thread at a time writes the number, and other threads need only an
+    // approximate value.
     const std::size_t waiting = own.garbage.load(std::memory_order_relaxed) + 1;
     own.garbage.store(waiting, std::memory_order_relaxed);
     if (waiting < own.most) return;
@@ -96,8 +98,8 @@ class basic_hazard_pointers<Policy>::domain {
     free_unseen_of_another(own);
   }
 
-  /// Each call visits one other record, in turn. If no thread holds this record, frees its nodes, because the thread
-  /// that retired them may have ended.
+  /// Visits one record of another thread; consecutive calls visit the records in turn. If no thread holds the record,
+  /// frees nodes in it, because the thread that retired them may have ended.
   void free_unseen_of_another(record& own) noexcept {
     unsigned place = 0;
     const bool is_past_all = records_.all_of([&](record& one) {
@@ -112,7 +114,7 @@ class basic_hazard_pointers<Policy>::domain {
     own.turn = is_past_all ? 0 : own.turn + 1;
   }
 
-  /// Frees the retired nodes that are no thread's hazard. Then sets the number of retired nodes that triggers the next
+  /// Frees the retired nodes to which no hazard points. Then sets the number of retired nodes that triggers the next
   /// scan to at least twice the number of hazard slots, so that the next scan can free at least half of the nodes.
   void free_unseen(record& own) noexcept {
     node* unseen = own.retired;
@@ -120,7 +122,7 @@ class basic_hazard_pointers<Policy>::domain {
     own.retired = nullptr;
     std::size_t kept = 0;
     std::size_t all = 0;
-    sets_detail::word found[64];  // handles a batch of records at a time, so that no allocation is needed
+    sets_detail::word found[64];  // hazards of some records at a time, so that no memory is allocated
     std::size_t count = 0;
     const auto sift = [&] {
       std::sort(found, found + count);
@@ -140,8 +142,8 @@ class basic_hazard_pointers<Policy>::domain {
     records_.all_of([&](record& one) {
       all += slots;
       for (const auto& hazard : one.hazards)
-        // seq_cst: see the head of this file. Also acquires: if a thread has replaced its hazard, its earlier reads of
-        // the node happened before.
+        // seq_cst: see the head of this file. The load also acquires. If a thread has replaced its hazard, the reads of
+        // the node by this thread therefore happened before the node is freed.
         if (const sets_detail::word address = hazard.load(std::memory_order_seq_cst); address != 0)
           found[count++] = address;
       if (count + slots > std::size(found)) sift();
@@ -151,7 +153,7 @@ class basic_hazard_pointers<Policy>::domain {
     own.retired = seen;
     own.garbage.store(kept, std::memory_order_relaxed);
     own.most = std::max<std::size_t>(Policy::retired_between_looks, 2 * all);
-    free_all(unseen);  // last, because the destructor of a key may use the set
+    free_all(unseen);  // at the end, because the destructor of a key may use the set
   }
 
   void* set_;

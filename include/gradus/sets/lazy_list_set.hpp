@@ -134,7 +134,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     for (;;) {
       const window at = find(hold, less_than(key));
       if (is_at(at, key) && !is_removed(*at.here)) return false;
-      // One lock suffices: no thread marks `here` without the lock of `before`.
+      // The lock of `before` suffices, because no thread marks `here` without this lock.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
       node* made = nodes_.make(std::forward<Argument>(key));
@@ -154,7 +154,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       if (!is_at(at, key) || is_removed(*at.here)) return false;
       {
         const std::lock_guard hold_before(at.before->lock);
-        const std::lock_guard hold_here(at.here->lock);  // now no thread can insert a node behind `here`
+        // From here on, no other thread can insert a node behind `here`.
+        const std::lock_guard hold_here(at.here->lock);
         if (!are_neighbours(at)) continue;
         const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by the lock of `here`
         // From here on the set does not contain the key.

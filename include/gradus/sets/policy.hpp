@@ -51,8 +51,8 @@ struct set_policy {
     return bits ^ bits >> 33;
   }
 
-  /// Backoff of a waiting thread: pauses first, then yields its core, because after some microseconds the thread that
-  /// it waits for may have no core.
+  /// Backoff of a waiting thread. The thread first pauses. After some microseconds, the holder of the lock may have no
+  /// core, so the waiting thread then yields its own core.
   class spinner {
    public:
     void rest() noexcept {

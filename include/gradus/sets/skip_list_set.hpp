@@ -52,7 +52,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
   using link = typename Policy::template atomic<word>;
-  static constexpr unsigned most_levels = 32;  // enough for 2^32 keys and more
+  static constexpr unsigned most_levels = 32;  // enough for more than 2^32 keys
 
   /// The head of the list has links but no key, so that no minimal key is needed.
   struct tower {
@@ -63,7 +63,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     explicit node(unsigned on_levels) noexcept : levels(on_levels) {}
     ~node() {}
     link* links() const noexcept { return reinterpret_cast<link*>(const_cast<node*>(this) + 1); }
-    typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; +1 during insertion
+    /// Number of levels on which the node is linked, plus 1 during its insertion.
+    typename Policy::template atomic<unsigned> holds{2};
     const unsigned levels;
     union {
       const Key key;  ///< constructed and destroyed by the allocator
@@ -77,7 +78,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   skip_list_set(const skip_list_set&) = delete;
   skip_list_set& operator=(const skip_list_set&) = delete;
   ~skip_list_set() {
-    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // suffices, because no operation is running
     for (unsigned level = most_levels; level-- > 0;) {
       for (link* before = head_.links; node* here = node_at(before[level].load(relaxed));) {
         const word next = here->links()[level].load(relaxed);
@@ -209,14 +210,14 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
           }
           if (precedes(here->key)) {
             before = here->links();
-            slot ^= 1;  // the current node keeps its slot, also on lower levels
+            slot ^= 1;  // the node of `before` keeps its slot, even on lower levels
             continue;
           }
         }
         if (at == level) return window{before, here, slot};
         break;
       }
-    return std::nullopt;  // unreachable: the lowest level returns
+    return std::nullopt;  // unreachable, because the loop returns on the lowest level
   }
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0, unsigned level = 0) const {
@@ -250,7 +251,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
     (void)holder.release();
     count_.add(1);
-    // This thread's share of `holds` keeps the node from being freed, even if another thread erases it now.
+    // Even if another thread erases the node now, the node is not freed, because this thread has a share of `holds`.
     try {
       raise_height(made.levels);
       for (unsigned level = 1; level < made.levels && link_on(hold, made, level); ++level) {
@@ -268,7 +269,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
   }
 
-  /// Links the node on one level. Returns false if the node was removed, so that further links are pointless.
+  /// Links the node on one level. Returns false if the node was removed. Links on further levels are then useless.
   bool link_on(guard& hold, node& made, unsigned level) {
     for (;;) {
       const window at = find(hold, less_than(made.key), 0, level);
@@ -276,16 +277,16 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
       const word next = sets_detail::word_of(at.here);
       // Other threads change this link only by marking it.
       if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
-      made.holds.fetch_add(1, std::memory_order_relaxed);  // counted before another thread can unlink the node
+      made.holds.fetch_add(1, std::memory_order_relaxed);  // counts the link before another thread can unlink the node
       word expected = next;
       if (at.before[level].compare_exchange_strong(expected, sets_detail::word_of(&made), seq_cst,
                                                    std::memory_order_relaxed)) {
         if (!sets_detail::is_marked(made.links()[level].load(seq_cst))) return true;
-        // The node was erased concurrently, perhaps by a thread that did not see this link. find() unlinks it.
+        // The node was erased concurrently, perhaps by a thread that did not see this link. find() unlinks the node.
         find(hold, less_than(made.key), 0, level);
         return false;
       }
-      made.holds.fetch_sub(1, std::memory_order_relaxed);  // does not reach 0, because this thread still links the node
+      made.holds.fetch_sub(1, std::memory_order_relaxed);  // does not reach 0, because this thread still has its share
     }
   }
 
@@ -318,8 +319,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     return true;
   }
 
-  /// Returns the first unmarked node whose key is not less than `key`, without unlinking nodes. Never descends from a
-  /// removed node, because the lower links of such a node may be older than this search.
+  /// Returns the first unmarked node whose key is not less than `key`. Unlinks no nodes. Never descends from a removed
+  /// node, because its lower links may be out of date.
   template <class Other>
   const node* search(const Other& key) const {
     const link* before = head_.links;

@@ -58,7 +58,7 @@ class split_ordered_set
   // then `open`.
   static constexpr std::uint64_t closed = 1;
   static constexpr std::uint64_t open = 2;
-  static constexpr std::uint64_t is_node = 3;  // sorts behind the door with the same upper bits
+  static constexpr std::uint64_t is_node = 3;  // a node sorts behind a door with the same upper bits
 
   struct node : place, sets_detail::reclaimable {
     node() noexcept {}
@@ -77,7 +77,7 @@ class split_ordered_set
   split_ordered_set(const split_ordered_set&) = delete;
   split_ordered_set& operator=(const split_ordered_set&) = delete;
   ~split_ordered_set() {
-    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // suffices, because no operation is running
     for (place* at = place_at(door(0).next.load(relaxed)); at != nullptr;) {
       place* next = place_at(at->next.load(relaxed));
       if (is_key(at->order.load(relaxed))) nodes_.destroy(static_cast<node*>(at));
@@ -160,14 +160,14 @@ class split_ordered_set
   /// acquire: an open door is in the list.
   static bool is_open(const place& one) { return (one.order.load(std::memory_order_acquire) & 3) == open; }
 
-  /// Opens the door of a bucket. If another thread is opening the door, returns an earlier door.
+  /// Opens the door of a bucket and returns the door. If another thread is opening the door, returns an earlier door.
   place& open_door(guard& hold, std::uint64_t bucket, place& wanted) const {
-    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // the bucket from which this one was split
+    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // the bucket from which `bucket` was split
     place& earlier = door(parent);
     place& start = is_open(earlier) ? earlier : open_door(hold, parent, earlier);
     std::uint64_t none = 0;
     const std::uint64_t order = order_of_door(bucket);
-    // relaxed: only the ownership of the door matters.
+    // relaxed: the exchange only decides which thread opens the door.
     if (!wanted.order.compare_exchange_strong(none, order | closed, std::memory_order_relaxed)) return start;
     for (;;) {
       const window at = find(hold, start, order, never_equal);
@@ -212,7 +212,7 @@ class split_ordered_set
     bool is_equal;
     place* behind;       ///< if no key is equal: the first element with a larger order
     unsigned slot;       ///< the slot that protects `behind`
-    unsigned keys_seen;  ///< number of keys on the way
+    unsigned keys_seen;  ///< number of keys that the search has passed
   };
   static constexpr auto never_equal = [](const Key&) { return false; };
   /// If an insertion passes more keys than this, it checks whether there are too few buckets.
@@ -244,7 +244,7 @@ class split_ordered_set
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {
     unsigned keys_seen = 0;
-    std::optional<window> first;  // first key of this order, if any
+    std::optional<window> first;  // first key of this order; empty if no key has been found yet
     for (place* before = &door;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
       if (sets_detail::is_marked(next)) return std::nullopt;
@@ -268,7 +268,7 @@ class split_ordered_set
           if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
           if (!first) {
             first = window{before, here, false, nullptr, slot, keys_seen};
-            slot ^= 2;  // the first key and the current element then keep their slots
+            slot ^= 2;  // the first key of this order and the current element then keep their slots
           }
         }
         ++keys_seen;
@@ -378,8 +378,8 @@ class split_ordered_set
         here_ = place_at(next);
         return;
       }
-      // The current node was removed, and the node behind it may have been freed. Continues behind all keys of this
-      // order.
+      // The current node was removed, and the node behind it may have been freed. The loop continues behind all keys of
+      // this order.
       const std::uint64_t order = here_->order.load(std::memory_order_relaxed);
       const window at = set_.find(hold_, set_.door_for(hold_, reversed(order)), order, never_equal, slot_);
       here_ = at.behind;

@@ -1,4 +1,4 @@
-/// The lock of a single list node. It takes one byte, because every node has one.
+/// The lock of a list node. Every node has such a lock, so the lock's size is only one byte.
 #pragma once
 
 #include <atomic>

@@ -56,8 +56,8 @@ class record_list {
     block* at = &first_;
     for (unsigned before = place / records_of_block; before > 0; --before) at = &after(*at);
     if (Record& own = at->records[place % records_of_block]; try_take(own, busy)) return own;
-    // The preferred record is in use, either by an unfinished operation of this thread (a loop over the set, or a
-    // function passed to visit()) or by a thread with the same number.
+    // The preferred record is in use. Its user may be a thread with the same number, or an unfinished operation of this
+    // thread (a loop over the set, or a function passed to visit()).
     for (at = &first_;; at = &after(*at))
       for (Record& any : at->records)
         if (try_take(any, busy)) return any;
@@ -66,8 +66,8 @@ class record_list {
   /// Takes the record if it is free.
   static bool try_take(Record& record, std::uint64_t busy) noexcept {
     std::uint64_t idle = 0;
-    // relaxed: the value only decides whether an attempt is worthwhile. acquire: sees the work of the previous owner.
-    // release and acquire: see epoch.hpp.
+    // relaxed: the value of the load only decides whether an attempt is worthwhile. acquire of the exchange: this
+    // thread sees the work of the previous owner. epoch.hpp has further reasons for acquire and release.
     return record.state.load(std::memory_order_relaxed) == 0 &&
            record.state.compare_exchange_strong(idle, busy, std::memory_order_acq_rel, std::memory_order_relaxed);
   }

@@ -7,7 +7,7 @@
 
 namespace gradus::sets_detail {
 
-/// Thread numbers are smaller than this.
+/// Thread numbers are smaller than this number.
 inline constexpr unsigned thread_numbers = 256;
 
 // The numbers are only hints: users stay correct if two threads have the same number. This happens in two cases. If
@@ -15,7 +15,8 @@ inline constexpr unsigned thread_numbers = 256;
 // destructors of its thread_local objects may still use the number. relaxed everywhere, because the numbers publish
 // nothing.
 inline constinit std::atomic<std::uint64_t> numbers_taken[thread_numbers / 64] = {};
-inline constinit thread_local unsigned this_thread_number = thread_numbers;  // not assigned yet
+// This value means that the thread has no number yet.
+inline constinit thread_local unsigned this_thread_number = thread_numbers;
 
 inline unsigned take_thread_number() {
   static std::atomic<unsigned> shared{0};
