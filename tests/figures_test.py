@@ -1,5 +1,5 @@
-"""Tests raw results and the figures that are made from them: docs/figures.py, bench/measure.py and what documents may
-show.
+"""Tests bench/measure.py, which makes raw results, and docs/figures.py, which makes figures from these results. Also
+tests which figures and which links to raw results the documents contain.
 
 usage: figures_test.py FOLDER
 """

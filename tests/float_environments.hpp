@@ -1,4 +1,4 @@
-// Floating-point environments in which callers may leave their threads, and checks that run in each of them.
+// Floating-point environments that callers may set in their threads, and checks that run in each of these environments.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -19,8 +19,8 @@
 
 namespace gradus::tests {
 
-/// Calls `action` and returns the message of the E that it throws. The test fails if it throws nothing or another
-/// error.
+/// Calls `action` and returns the message of the E that it throws. The test fails if `action` throws nothing or an
+/// error of another type.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {

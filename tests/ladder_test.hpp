@@ -38,7 +38,7 @@ inline constexpr std::size_t ladder_stride = 1;
 struct RowOutcome {
   int ran = 0;                           ///< number of cases that ran, per type and seed
   std::size_t runs = 0;                  ///< number of runs; a case runs in several ways
-  std::string refusal;                   ///< why the row refused a case that therefore did not run
+  std::string refusal;                   ///< the reason why the row refused a case, which therefore did not run
   std::vector<std::string> differences;  ///< descriptions of differing results
 };
 
@@ -93,7 +93,8 @@ RowOutcome run_row(const typename Trial::Variant& variant, std::size_t first = 0
   return run_row_in<Trial>(typename Trial::Elements(), variant, first, stride);
 }
 
-/// Fails the test for every difference. Also fails it if the row ran no case, unless the row needs a missing GPU.
+/// Fails the test for every difference. Also fails the test if the row ran no case, unless the machine lacks a GPU that
+/// the row needs.
 inline void judge(const core::VariantInfo& variant, const RowOutcome& outcome) {
   for (const std::string& difference : outcome.differences) ADD_FAILURE() << variant.name << ", " << difference;
   if (outcome.ran > 0) return;

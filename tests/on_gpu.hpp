@@ -1,4 +1,4 @@
-// Shared parts of tests that use GPU memory: skipping without a GPU, and copies to it.
+// Shared parts of tests that use GPU memory: skipping without a GPU, and copies of host memory on the GPU.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -32,7 +32,7 @@ inline core::Value other_value(const core::Option& row, const core::Value& value
   if (const auto* reals = std::get_if<std::vector<double>>(&value)) return core::Value(with(*reals, 1.5));
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
     return core::Value(with<std::int64_t>(*integers, 2));
-  switch (row.kind) {  // if no type matched, the option is not set
+  switch (row.kind) {  // an unset option has no type above, so its kind decides
     case core::OptionKind::integer: return static_cast<std::int64_t>(std::max(row.least, 1.0));
     case core::OptionKind::real: return std::max(row.least, 1.0);
     case core::OptionKind::reals: return std::vector<double>{1.5};
@@ -41,7 +41,8 @@ inline core::Value other_value(const core::Option& row, const core::Value& value
   }
 }
 
-/// Returns values that the option refuses: the nearest ones outside the allowed range and, if it is refused, NaN.
+/// Returns values that the option refuses: the values nearest to the allowed range on both sides and, if the option
+/// refuses NaN, also NaN.
 inline std::vector<core::Value> refused_values(const core::Option& row) {
   std::vector<core::Value> values;
   switch (row.kind) {

@@ -1,5 +1,5 @@
-"""Extracts the prose from the project's files, that is comments, docstrings, messages and documents, each with its line.
-Also extracts code without prose.
+"""Extracts the prose from the project's files: comments, docstrings, messages and documents, each with its line number.
+Also extracts the code without the prose.
 
 usage: prose.py FILE BASE     exit status 0 if FILE differs from FILE at the git revision BASE in comments alone
 """
@@ -12,12 +12,12 @@ import tokenize
 
 CPP = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".txt", ".toml"}
-# Matches comments (a backslash at the end of a line continues a comment), raw strings, strings, numbers (in which '
-# separates digits) and characters of C++. Everything else is code.
+# Matches these tokens of C++: comments, raw strings, strings, numbers and character literals. A backslash at the end of
+# a line continues a comment, and ' separates the digits of a number. Everything else is code.
 CPP_TOKEN = re.compile(r'(?P<comment>//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)'
                        r'|(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\s\\"]*)\((?P<raw>.*?)\)(?P=delimiter)"'
                        r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|(?P<number>(?<!\w)\.?\d(?:\'\w|[eEpP][+-]|[\w.])*)|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
-# Matches a string, a comment, or another character of a line of a script.
+# Matches a string, a comment, or any other character in a line of a script.
 HASH_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<!\w)\'[^\']*\'|(?<!\S)#+(?!!)(?P<comment>.*)|.')
 MARKER = re.compile(r"^\s*(///?<?!?|/\*+|\*/?|#+!?)[ \t]?", re.MULTILINE)
 NOT_PROSE = re.compile(r"^\s*(namespace\b.*|clang-format (on|off)|NOLINT.*|-+|IWYU.*)$")
@@ -57,7 +57,8 @@ def of_cpp(text):
         elif match["string"] or match["raw"]:
             words = without_escapes(match["string"] or match["raw"])
             if found and found[-1].kind == "message" and message_end >= 0 and not text[message_end:match.start()].strip():
-                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words  # a literal in two parts
+                # Joins a literal that consists of two parts.
+                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words
             else:
                 found.append(Passage("message", line, words))
             message_end = match.end()
@@ -81,7 +82,8 @@ def of_python(text):
                 words = re.sub(r"\{[^{}]*\}", lambda match: re.sub(r"[^\n]", "_", match[0]), words)
             words = without_escapes(words)
             if before == tokenize.STRING and found[-1].kind == "message":
-                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words  # a literal in two parts
+                # Joins a literal that consists of two parts.
+                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words
             else:
                 found.append(Passage("comment" if at_start else "message", line, words))
         if token.type != tokenize.NL:
@@ -158,8 +160,8 @@ def code_of_cpp(text, literal=lambda words: words):
 
 
 def code(path, text):
-    """Returns the text without comments, docstrings and spacing. It is equal for two versions that differ in these
-    alone."""
+    """Returns the text without comments, docstrings and spacing. If two versions differ only in comments, docstrings
+    and spacing, this text is the same for both."""
     if path.suffix in CPP:
         return code_of_cpp(text)
     if path.suffix in {".py", ".pyi"}:

@@ -50,7 +50,7 @@ class Tree:
 
     def room(self, name):
         """Returns the folder that a file belongs to. A problem's public header belongs to the problem. Classes in
-        folders of include/gradus/, whose headers need no library, belong to no problem."""
+        subfolders of include/gradus/ belong to no problem, because their headers need no library."""
         if name.parts[:2] == ("include", "gradus"):
             return next((problem for problem in sorted(self.problems)
                          if len(name.parts) == 3 and name.stem.startswith(problem)), "gradus")
@@ -60,8 +60,8 @@ class Tree:
         return [name for name in self.texts if name.parts[0] == "src" and self.room(name) not in SHARED]
 
     def variants(self):
-        """Returns the files whose first line begins with the file's name, or a list of names, like the head of a
-        variant."""
+        """Returns the files whose first line is the head of a variant: it begins with the file's name or with a list of
+        names."""
         found = []
         for name in self.problem_files():
             match = VARIANT.match(self.texts[name])

@@ -1,5 +1,5 @@
-"""Tests the documentation site in a browser: it makes no request to another machine, never scrolls sideways, has
-readable text, and its search works.
+"""Tests the documentation site in a browser: pages request nothing from other machines, never scroll sideways and have
+readable text, and the search works.
 
 usage: site_browser_test.py SITE
 
@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "cli"))
 from browser import Browser  # noqa: E402
 
-# Returns at most five elements with their contrasts: elements that directly contain text whose contrast to the
+# Returns at most five elements with their contrasts. These elements directly contain text whose contrast to the
 # background is less than 4.5 (large text: 3).
 WEAK = """(() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);

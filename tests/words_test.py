@@ -16,7 +16,7 @@ import unittest
 
 from prose import code, passages
 
-# Words to replace, and what to write.
+# The words to replace, and the words to write instead.
 GLOSSARY = [(re.compile(words.replace(" ", r"\s+"), re.IGNORECASE), write) for words, write in [
     (r"\b(lies?|lay|lying)\b", "is in, resides in, is at"),
     (r"\b(looks?|looked|looking) (at|into)\b", "reads, scans, examines, polls"),
@@ -50,7 +50,8 @@ OPENING = re.compile(r"\s*(Of|What|Whether|Where|How|Those|That|So|Who)\b")
 # The number of places that an area may have; 0 if it is not listed. The longest prefix decides the area.
 LIMITS = {}
 ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".md", ".sh", ".cmake"}
-# Raw results and old notes of releases are records. The tables above name the words themselves.
+# Files that are not checked. Raw results and old release notes are records. The file with the tables above contains the
+# words themselves.
 LEFT_OUT = ("docs/results/", "docs/decisions/measurements/", "docs/history/", "tests/words_test.py", "tests/prose.py", "data/", "tests/corpus/")
 
 

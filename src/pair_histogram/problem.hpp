@@ -66,8 +66,8 @@ struct Problem {
   VectorView<const T> other_weights;  ///< m if `cross` is true and there are weights, otherwise empty
   bool cross = false;
   bool periodic = false;
-  bool triclinic = false;  ///< implies `periodic`
-  /// If `periodic` is true, the lengths of the box, or of the box around a triclinic cell.
+  bool triclinic = false;  ///< true only if `periodic` is also true
+  /// The lengths of the box, or of the box around a triclinic cell. Used only if `periodic` is true.
   std::array<double, dimension_limit> box{};
   std::array<double, dimension_limit> box_origin{};
   Cell cell;                                     ///< the reduced cell, if `triclinic` is true
@@ -151,7 +151,7 @@ extern const core::Ladder ladder;
 /// Chooses the variant if `Execution::variant` is empty. The choice is a pure function of the shape, the machine and
 /// the requested device. Throws UnsupportedError if a GPU is requested but none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
-/// Returns the variants that choose() may select for these sizes, for any values of the points.
+/// Returns all variants that choose() may select for a problem of these sizes, whatever the values of its points.
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device);
 
 /// Returns the canonical squared distance of two rows.

@@ -56,8 +56,8 @@ bool cells_pay(const Shape& shape) {
 }
 
 // Returns true if the tree is faster than the filter. The tree counts a part of the pairs in reach one by one. This
-// part is about 1.4 times leaf side / bin width. Measured in three dimensions from 5000 points on, the tree pays if
-// this part is below 0.8. The threshold leaves a margin.
+// part is about 1.4 times leaf side / bin width. According to measurements in three dimensions with at least 5000
+// points, the tree pays if this part is below 0.8. The threshold leaves a margin.
 bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t fewest = 5000;
   constexpr double leaf_points = 16;
@@ -78,8 +78,8 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
 }
 
 // Trees support only axis-aligned boxes. In a triclinic box, cells pay where a tree would pay in an axis-aligned box.
-// Measured on 100,000 points with a reach up to half of the least height, cells take 0.33 to 1 times as long as the
-// filter.
+// According to measurements with 100,000 points and a reach up to half of the least height, cells take 0.33 to 1 times
+// as long as the filter.
 const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine) {
   Shape cube = shape;
   cube.triclinic = false;

@@ -43,8 +43,8 @@ struct WeightSpan {
   }
 };
 
-/// The product of two weights in two's complement, with its sign extension. `low` is to be added to word `begin` of a
-/// sum.
+/// The product of two weights, in two's complement and with its sign extension. `low` must be added to word `begin` of
+/// a sum.
 struct WeightProduct {
   std::uint64_t low = 0;
   std::uint64_t middle = 0;
@@ -108,7 +108,8 @@ class WeightSums {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      // Either there is nothing to add, or a carry and a part of all ones wrap to 0, and the carry remains.
+      // If `value` is 0, either there is nothing to add, or the carry has turned a part of all ones into 0. In the
+      // second case the carry remains.
       if (value == 0) return false;
       carry = add(word, value) + value < value;
       return true;

@@ -1,4 +1,4 @@
-// Histories of calls to a set, with their answers, and a check whether a history is linearizable.
+// Histories of calls to a set, with their answers. The function find_fault() checks that a history is linearizable.
 #pragma once
 
 #include <cstdint>

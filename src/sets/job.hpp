@@ -1,5 +1,5 @@
 // The job of every set: the set is filled, then used by all threads at once, then checked. Only the use is timed. The
-// keys are drawn and the set is constructed before.
+// keys are drawn and the set is constructed before the clock starts.
 #pragma once
 
 #include <omp.h>

@@ -1,4 +1,5 @@
-// Estimates, before a job allocates, the host memory that it needs in addition to its input.
+// Estimates how much host memory a job needs in addition to its input. The estimate is made before the job allocates
+// memory.
 #pragma once
 
 #include "core/checked.hpp"

@@ -125,7 +125,7 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       for (std::int64_t row = first; row < last; row += marked_rows) {
         const C* to_via[marked_rows];
         for (std::int64_t line = 0; line < marked_rows; ++line) {
-          // If there are too few rows, repeats the last row.
+          // If fewer rows are left than are processed at once, the last row is repeated.
           const std::int64_t source = std::min(row + line, last - 1);
           to_via[line] = distances.row(source) + first_via;
           std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);
@@ -192,7 +192,7 @@ void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const 
 
 template <class C>
 bool has_zero_cycle(MatrixView<const C> distances, C greatest, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t side = 64;  // block size, for reading the matrix along rows and columns
+  constexpr std::int64_t side = 64;  // side of the blocks in which the matrix is read along rows and along columns
   const std::int64_t n = distances.rows();
   int found = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(| : found)

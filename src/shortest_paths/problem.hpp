@@ -99,9 +99,9 @@ struct Problem {
   /// Integers: in any order of relaxations, no sum of two elements wraps. Every final value above `greatest` means "no
   /// route", for example the sum of unreachable<T>() and a negative weight. Floating-point: no sum overflows.
   MatrixView<T> distances;
-  /// Replaces `distances` if Shape::wide.
+  /// Replaces `distances` if Shape::wide is true.
   MatrixView<Wider<T>> wide;
-  /// For variants that work on edge lists, replaces all matrices of this struct.
+  /// Replaces all matrices of this struct if the variant works on edge lists.
   const SparseProblem<T>* sparse = nullptr;
   /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
   Wider<T> greatest = 0;
@@ -167,8 +167,8 @@ inline bool takes_edge_lists(const Variant& variant) { return variant.facts.edge
 /// The variant table, for code that is independent of the problem.
 extern const core::Ladder ladder;
 
-/// Returns the variant to run if `Execution::variant` is empty: a pure function of the shape, the machine and the
-/// requested device. Throws UnsupportedError if a GPU is requested and none can be used.
+/// Returns the variant to run if `Execution::variant` is empty. The choice is a pure function of the shape, the machine
+/// and the requested device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 }  // namespace gradus::shortest_paths_detail

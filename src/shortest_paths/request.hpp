@@ -66,7 +66,7 @@ inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t
 /// A checked request of the caller.
 template <class T>
 struct Request {
-  Graph<T> graph;  ///< if the graph is a matrix
+  Graph<T> graph;  ///< set if the graph is a matrix
   std::variant<std::monostate, EdgeView<T>, CsrView<T>> edges;
   std::int64_t vertices = 0;
   ShortestPathsOptions options;

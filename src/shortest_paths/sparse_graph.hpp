@@ -102,8 +102,8 @@ Listed<T> listed(const CsrView<T>& edges, const EdgeRules<T>& rules, int threads
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop);
 
-/// Returns the matrix that `rules` describe, with no_route() for "no edge". Undirected edges get the lighter weight of
-/// both directions; unweighted edges get length 1.
+/// Returns the matrix of weights that results from `rules`, with no_route() for "no edge". Undirected edges get the
+/// lighter weight of both directions; unweighted edges get length 1.
 template <class T>
 Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop);
 

@@ -154,7 +154,7 @@ class CaseReport {
   int faults_ = 0;
 };
 
-/// Returns `value` with all digits, so that it can be pasted as input.
+/// Returns the text of `value` with all digits, so that the text can be pasted as input.
 template <class T>
 std::string listing(const char* name, const std::vector<T>& values) {
   std::string text = fmt::format("  {} = [", name);
@@ -175,8 +175,8 @@ std::string listing(const char* name, const Rows<T>& rows) {
   return text + "]\n";
 }
 
-/// Simplifies a failing case, as long as `fails` returns true for it. `smaller`(case, n) makes the case simpler in the
-/// n-th way, or returns false if there is no n-th way.
+/// Simplifies a failing case step by step, as long as `fails` returns true for the simpler case. `smaller`(case, n)
+/// makes the case simpler in the n-th way, or returns false if there is no n-th way.
 template <class Case>
 Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
             const std::function<bool(const Case&)>& fails) {
@@ -195,7 +195,7 @@ Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
   return made;
 }
 
-/// Removes the elements [begin, end) from each of the vectors that is long enough.
+/// Removes the elements [begin, end) from each vector that is long enough.
 template <class... Vectors>
 void remove_at(std::size_t begin, std::size_t end, Vectors&... vectors) {
   const auto remove = [&](auto& values) {

@@ -18,7 +18,7 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
 from mpirun import ENVIRONMENT, why_not
 
 
-# Examples in the help name files of results. This command makes such a file.
+# Some examples in the help read a result file of bench. This command makes such a file.
 MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
 
 
@@ -90,7 +90,7 @@ class Usage(ProgramCase):
             other = gradus(*job, env={size: "3", rank: "2"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
             self.assertFalse(os.path.exists(self.path("result")))
-            listed = gradus("list", env={size: "3", rank: "0"})  # one process prints the refusal once, not each of three
+            listed = gradus("list", env={size: "3", rank: "0"})  # only rank 0 prints the refusal, so it appears once
             self.assertEqual((listed.returncode, listed.stdout), (4, ""))
             self.assertIn("'gradus list' runs as one process only", listed.stderr)
             for words in (["list"], ["--version"]):
@@ -126,7 +126,7 @@ class Usage(ProgramCase):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(self.path("x.npy")))
-        # The options are accepted with shapes that use them.
+        # With a shape that uses these options, they are accepted.
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
@@ -191,7 +191,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """With a closed stream, the first file that a process opens would get the stream's number."""
+        """If a standard stream is closed, the first file that a process opens would get the number of this stream."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -667,7 +667,8 @@ class Interrupt(InterruptCase):
 
 
 class Truncated(InterruptCase):
-    """Inputs that shrink while they are read. If a program maps such an input into memory, SIGBUS would kill it."""
+    """Inputs that shrink while they are read. If the program mapped such an input into memory, SIGBUS would kill the
+    program."""
 
     def check(self, file, *arguments):
         out = self.path("out")
@@ -813,7 +814,8 @@ class Terminal(TerminalCase):
 
 
 class Examples(ProgramCase):
-    """Runs every example in the documents and the help texts as it is, and compares what the documents show of its output."""
+    """Runs every example in the documents and the help texts unchanged. If a document shows a part of the output,
+    compares this part with the actual output."""
 
     SNIPPETS = load(os.path.join(os.path.dirname(DATA), "docs", "snippets.py"))
     narrowed_done = set()  # examples that take long run once, even if several pages have them
@@ -845,7 +847,7 @@ class Examples(ProgramCase):
         return os.path.exists(os.path.join(self.work, name))
 
     def run_command(self, command, status=0):
-        """Runs a command and returns its output. Before the command, makes the inputs that it names."""
+        """Runs a command and returns its output. First makes the input files that the command names."""
         if command in self.narrowed:
             if command in self.narrowed_done:
                 return None

@@ -37,7 +37,7 @@ std::uint64_t mix(std::uint64_t value) {
 std::uint64_t mix(std::uint64_t one, std::uint64_t other) { return mix(one ^ mix(other)); }
 
 /// The knowledge of a thread. For each variable (by index), `writes` has the oldest write that the thread may still
-/// read. `clock` is a vector clock of the events that happened before.
+/// read. `clock` is a vector clock of the events that happen before the thread's next event.
 struct Knowledge {
   std::vector<int> writes;
   Clock clock{};
@@ -83,8 +83,9 @@ struct Thread {
   Doing doing = Doing::ended;
   Knowledge knows;
   std::int32_t constructed = 0;
-  std::uint64_t control = 0;  ///< hash of all values that the thread has read; the values determine its position in the
-                              ///< code and its local variables
+  /// Hash of all values that the thread has read; these values determine the values of its local variables and its
+  /// place in the code.
+  std::uint64_t control = 0;
   std::uint64_t control_at_loop = 0;
   std::vector<Look> looks;  ///< the reads of this thread since its loop began or since it last called rest()
   std::vector<Look> looks_before;
@@ -221,7 +222,8 @@ class Engine {
   std::vector<Variable> variables_;
   std::vector<Write> writes_;
   std::unordered_map<const void*, int> alive_;
-  std::unordered_map<std::uint64_t, std::uint64_t> names_;  // numbers for addresses, which differ between executions
+  // Numbers that replace addresses, because addresses differ between executions.
+  std::unordered_map<std::uint64_t, std::uint64_t> names_;
   std::map<const void*, Data> data_;
   std::vector<Object> objects_;
   std::vector<SeenSite> seen_sites_;

@@ -72,7 +72,7 @@ std::string text(const Site& site);
 struct Options {
   bool only_interleavings = false;  ///< explores no stale values: every load returns the last write
   std::int64_t most_executions = 20'000'000;
-  const Site* weakened = nullptr;                              ///< an operation whose order is weakened; null: none
+  const Site* weakened = nullptr;                              ///< the operation whose order is weakened, or null
   std::memory_order weaker_order = std::memory_order_relaxed;  ///< the order that replaces the operation's order
 };
 
@@ -295,11 +295,11 @@ struct policy {
   static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
-  /// Used in loops that poll until something changes. If a poll sees the same values as the previous poll, it is not
+  /// Used in loops that poll until something changes. A poll that sees the same values as the previous poll is not
   /// explored.
   struct spinner {
     spinner() { detail::start_spinning(); }
-    void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners that programs use
+    void rest(unsigned = 1) { detail::rest(); }  // a non-static member, because programs call rest() on an object
   };
   using patient_spinner = spinner;
   static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }

@@ -1,4 +1,4 @@
-// The row type of trajectory formats, and the frames that their files contain.
+// The row type of the list of trajectory formats, and the type of a frame.
 #pragma once
 
 #include <cstddef>
@@ -40,15 +40,15 @@ struct AtomLabels {
 
 struct Frame {
   Points points;      ///< n x 3 doubles if read from a trajectory
-  AtomLabels labels;  ///< set only if requested; ids of LAMMPS and XYZ files are always set
-  /// Size of the box: one length per column, or the nine numbers of its three vectors if the box is not along x, y and
-  /// z. Empty without a box.
+  AtomLabels labels;  ///< set only if requested, except the ids of LAMMPS and XYZ files, which are always set
+  /// Size of the box: one length per column, or the nine numbers of its three vectors if the edges of the box are not
+  /// along x, y and z. Empty without a box.
   std::vector<double> box;
   std::vector<double> box_origin;  ///< lower corner of the box; empty without a box
   /// The directions (axes or vectors) in which the box repeats, as letters of "xyz". Empty in open space.
   std::string periodic;
-  /// If the file does not determine the box: the place in the file and the reason. The caller must then decide.
-  /// Otherwise empty.
+  /// If the file does not determine the box, this text states the place in the file and the reason, and the caller must
+  /// choose the box. If the file determines the box, the text is empty.
   std::string undecided_box;
 };
 

@@ -174,7 +174,7 @@ class BlockHistogram {
   }
 
  private:
-  // Returns all words of the sum, so that its sign needs no extension.
+  // Returns a slot's sum with all its words. A sum with fewer words would need sign extension.
   __device__ WeightProduct sum(int slot) const {
     WeightProduct sum;
     sum.low = sums_.words[slot];
@@ -190,7 +190,8 @@ class BlockHistogram {
   int copies_;
 };
 
-/// Second points in shared memory, one per thread of the block, as in `cuda_tiled`, with their weights.
+/// Second points and their weights in shared memory, one point per thread of the block. `cuda_tiled` explains the
+/// method.
 template <class T>
 class Tile {
  public:
@@ -256,8 +257,8 @@ class CudaPairs {
   const execution::Gpu& gpu() const { return gpu_; }
   cuda::Arena& memory() { return gpu_job_.memory(); }
 
-  /// Counts all pairs (phase count). Launches the kernel, with one thread per first point, for one range of second
-  /// points after another. Between launches, responds to stop requests and reports progress.
+  /// Counts all pairs (phase count). Launches the kernel once for each range of second points, with one thread per
+  /// first point. Between launches, responds to stop requests and reports progress.
   void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
   /// Copies the result to the host (phase to_host).
   Histogram histogram();

@@ -121,7 +121,7 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// The lanes from number `keep` on hold no pair. Moves them to a distance that is certainly beyond the bins.
+// Sets the lanes from number `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));
@@ -261,8 +261,8 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       }
       count_joint(view, fixed, numbers, places);
     }
-    // Fills the vectors at the end up to a whole joint counter. This avoids an unpredictable branch on the number of
-    // vectors.
+    // The last joint counter always gets `joint` vectors. If fewer remain, the others have no lanes with pairs. This
+    // avoids an unpredictable branch on the number of vectors.
 #pragma GCC unroll 4
     for (int digit = 0; digit < joint; ++digit) {
       const std::int64_t last = vectors - 1;

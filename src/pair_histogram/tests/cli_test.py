@@ -500,7 +500,7 @@ class PairHistogram(Case):
         # The bins end at half of the least height. The least height belongs to vector b and is 800 / |c x a| = 8.
         self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
         self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
-        # These points were moved by lattice vectors.
+        # These are the same three points, moved by vectors of the lattice.
         moved = self.file("m.csv", "0.5,0.5,0.5\n-13.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
         self.refused(3, "pair-histogram", moved, *job, "--box", cell, says=["m.csv", "row 1", "outside the periodic box", "around the cell", "--fold"])
         self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
@@ -834,7 +834,8 @@ class Bench(Case):
         edges = self.file("edges.csv", "1\n3\n4\n")
         result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
                               "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
-        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)  # the warning is given once, although the file is read for each type
+        # The warning is given once, although the file is read once per element type.
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)
         answer = json.loads(result.stdout)
         group = answer["groups"][0]
         self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))

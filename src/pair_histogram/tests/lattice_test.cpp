@@ -101,8 +101,8 @@ Lattice make_lattice(Random& random) {
     Lattice lattice{shapes[shape], short_vectors(random, shape), {}};
     const std::int64_t volume = determinant(lattice.short_ones);
     if (volume == 0) continue;
-    // Keeps the number of images small for the reference. Also keeps the vectors clearly not coplanar, as the library
-    // requires.
+    // Keeps the number of images small for the reference. The library requires vectors that are clearly not coplanar.
+    // The second limit ensures this.
     long double longest = 0;
     for (const Integers& one : lattice.short_ones) longest = std::max(longest, length(one));
     if (shape == 0 && longest > 6 * least_height(lattice.short_ones)) continue;

@@ -274,7 +274,7 @@ class BoxesThatChange(TrajectoryCase):
         self.assertEqual(answer["edges"][-1], min(lengths) / 2)
         self.assertEqual(answer["counts"][:90], right[:90])
         self.assertEqual(self.answer(path, "--bin-width", 0.1, "--frames", "3:7")["edges"][-1], min(lengths[3:7]) / 2)
-        # If the bins are given, or cannot be chosen in advance, the message has the cutoff that suits all frames.
+        # The cutoff in the message suits all frames, whether the bins are given or cannot be chosen in advance.
         fits = "--cutoff %r fits all frames" % (min(lengths) / 2)
         self.refused(2, "pair-histogram", path, "--bin-width", 0.1, "--cutoff", 10, says=["past half", fits])
         self.refused(2, "pair-histogram", path, "--edges", self.file("e.csv", "0\n10.4\n"), says=["reach to 10.4", fits])

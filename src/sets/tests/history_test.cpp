@@ -24,7 +24,7 @@ constexpr Call erase = Call::erase;
 
 TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_EQ(find_fault({}, {1, 2}, {2, 1}), "");
-  // First, the numbers of the threads are far apart. Then, many calls are concurrent.
+  // The first history has threads whose numbers are far apart. The second history has many concurrent calls.
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 10), call(64, erase, 5, true, 2, 9)}, {}, {}), "");
   std::vector<Event> many;
   for (int thread = 0; thread < 256; ++thread)

@@ -123,7 +123,7 @@ TYPED_TEST(Malice, AFunctionThatThrowsLetsGoOfAll) {
   });
 }
 
-/// An allocator that succeeds `left` times and then throws an exception of a separate type.
+/// An allocator that succeeds `left` times and then throws OutOfMood.
 struct OutOfMood {};
 struct Whims {
   static inline int left = 0;
@@ -168,7 +168,7 @@ TYPED_TEST(Malice, AnAllocatorMayThrowWhateverItLikes) {
       for (const std::string& key : right) EXPECT_TRUE(set.contains(key));
       for (const std::string& key : right) EXPECT_TRUE(set.erase(key));
       EXPECT_TRUE(set.empty());
-    } catch (const OutOfMood&) {  // the constructor of the set may throw, too
+    } catch (const OutOfMood&) {  // thrown by the constructor of the set
     }
     EXPECT_EQ(Whims::taken, 0) << allowed;
   }
@@ -180,7 +180,7 @@ TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
     static void fill(int allowed) {
       split_ordered_set<int, epoch, std::hash<int>, std::equal_to<>, Whimsical<int>> set;
       for (int key = 0; key < 2000; ++key) {
-        Whims::left = allowed;  // 1 allows a node, but no entry point
+        Whims::left = allowed;  // with 1, a node can be allocated, but no entry point
         ASSERT_TRUE(set.insert(key));
       }
       Whims::left = 0;
@@ -394,7 +394,7 @@ TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// More threads than thread numbers are inside a set at the same time.
+/// The number of threads that are inside a set at the same time exceeds the number of thread numbers.
 TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   if constexpr (TypeParam::reclaims) {
     constexpr int threads = static_cast<int>(thread_numbers) + 44;

@@ -232,8 +232,8 @@ struct Slot {
   }
 };
 
-/// One thread reads the link while another thread unlinks the node and then removes further nodes, until the first one
-/// may be freed.
+/// One thread reads the link while another thread unlinks the node. The second thread then removes further nodes, until
+/// the first node may be freed.
 template <template <class> class Reclamation>
 Make reading(int removals) {
   return [removals] {
@@ -254,8 +254,8 @@ struct Weakening {
   std::memory_order weaker;
 };
 
-/// Checks that no execution reads freed memory. Also weakens the given orders, one site at a time. The number of
-/// weakenings that cause a violation must equal the given number.
+/// Checks that no execution reads freed memory. Then weakens the given orders, one site at a time. For each given
+/// order, the number of sites whose weakening causes a violation must equal the given number.
 void check_reclamation(const Make& make, const std::vector<std::pair<Weakening, int>>& needed) {
   const Outcome outcome = model::explore(make);
   EXPECT_EQ(outcome.violation, "") << outcome.trace;

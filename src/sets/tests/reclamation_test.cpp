@@ -1,5 +1,5 @@
-// Tests when removed nodes are freed, with threads that stop or end, and sets that are used while a thread or process
-// ends.
+// Tests when removed nodes are freed if threads stop or end. Also tests sets that are used while a thread or the
+// process ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -133,7 +133,8 @@ TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
       EXPECT_FALSE(set.contains(own));  // makes each thread use a separate record
       ++there;
       while (there < threads) std::this_thread::yield();
-      // The first scan comes after 64 nodes, the next one after 8 nodes per record. Nodes removed later remain.
+      // The first scan comes after 64 nodes, the next one after 8 nodes per record. The nodes that are removed after
+      // the last scan remain.
       for (int one = 0; one < 64 + 300; ++one) EXPECT_TRUE(set.insert(own) && set.erase(own));
     });
   for (std::thread& thread : ending) thread.join();

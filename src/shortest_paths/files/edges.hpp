@@ -68,8 +68,8 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
       const int digits = std::countr_zero(other) / 8;
       value = 0;
       if (digits == 0) return at;
-      // Moves the digits to the end of the word, behind zeros. Then combines neighbouring digits into pairs, fours and
-      // eights.
+      // Moves the digits to the end of the word and fills its beginning with zeros. Then combines neighbouring digits
+      // into pairs, fours and eights.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
       word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;

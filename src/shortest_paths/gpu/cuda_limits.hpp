@@ -1,4 +1,5 @@
-// GPU memory of the CUDA rungs in bytes, for the table and for allocations.
+// Computes the bytes of GPU memory that the CUDA rungs need. The table of variants and the allocations use these
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ inline constexpr std::int64_t dpx_widest_pivot = 128;
 
 constexpr std::int64_t dpx_side(std::int64_t n) { return (n + dpx_granule - 1) / dpx_granule * dpx_granule; }
 
-/// Returns the least shared memory per block that cuda_dpx needs. Every GPU has 48 KiB.
+/// Returns the least shared memory per block with which cuda_dpx can run. Every GPU has at least 48 KiB.
 constexpr std::uint64_t dpx_shared_bytes(int element_bytes) {
   return element_bytes == 8 ? std::uint64_t{96} << 10 : std::uint64_t{48} << 10;
 }

@@ -36,8 +36,8 @@ __global__ void begin_at_hub(const T* weights, std::int64_t n, HubWays ways) {
   ways.from[vertex] = static_cast<HubWays::Word>(weights[vertex]);
 }
 
-// Launch shape: one block per vertex, which reads the row of that vertex. Other threads may shorten a route while it is
-// read, because every value is the length of some route.
+// Launch shape: one block per vertex, which reads the row of that vertex. A thread may read a length that another
+// thread shortens concurrently, because each value is the length of some route.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = blockIdx.x;

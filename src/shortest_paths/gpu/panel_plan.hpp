@@ -1,4 +1,5 @@
-// Divides a graph into the pieces that cuda_panels keeps on a GPU. The table and the variant use the plan. Plain C++.
+// Divides a graph into the pieces that cuda_panels keeps on a GPU. The table and the variant use the plan. This header
+// is plain C++, without CUDA.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,8 @@ constexpr std::uint64_t panel_shared_bytes(int element_bytes) {
 }
 
 /// Returns the greatest number of vertices that a pivot may have on a GPU. A deeper pivot needs fewer transfers of the
-/// matrix, but closing the pivot's rows takes longer. Closing takes about 0.2 s on an H200, and a stop request has no
-/// effect during that time.
+/// matrix, but closing the pivot's rows takes longer. Closing the rows of the greatest pivot takes about 0.2 s on an
+/// H200, and a stop request has no effect during that time.
 inline std::int64_t deepest_pivot(int multiprocessors) {
   return std::clamp<std::int64_t>(std::int64_t{multiprocessors} * 62 / panel_granule, 1, 32) * panel_granule;
 }

@@ -15,9 +15,9 @@ namespace gradus::shortest_paths_detail {
 
 template <class Word>
 struct Work {
-  Word* distances;         ///< `side` rows of `words`
+  Word* distances;         ///< `side` rows of `words` words each
   Word* row_panels[2];     ///< panels of even and odd rounds, depth x words each
-  Word* column_panels[2];  ///< depth x side, one word per element
+  Word* column_panels[2];  ///< panels of even and odd rounds, depth x side words each, one element per word
   std::size_t words;
   int side;  ///< vertices, including the padding of the last tiles
   int one;   ///< the value 1, hidden from the compiler; see carriers.cuh
@@ -344,7 +344,7 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// In and out
+// Copying elements into and out of the padded matrix
 
 /// Copies `rows` x `columns` elements into rows of `words` words. Pads the copy on the right, and below up to `filled`
 /// rows. The calling thread is number `first` of `threads` threads, and copies its share.
@@ -383,7 +383,7 @@ __device__ __forceinline__ std::size_t thread_of_grid() {
 }
 __device__ __forceinline__ std::size_t threads_of_grid() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
 
-// Launch shape of both kernels: any.
+// Both kernels below work with any launch shape.
 template <class Carrier, class Element>
 __global__ void bring_in_kernel(typename Carrier::Word* to, int filled, std::size_t words, const Element* elements,
                                 int rows, int columns) {

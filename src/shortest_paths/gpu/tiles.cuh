@@ -163,7 +163,7 @@ __device__ __forceinline__ void store_cells(const Word (&cells)[Tile::own_rows][
     for (int group = 0; group < Tile::column_groups; ++group) store_group<Tile>(cells, row, group, to, stride);
 }
 
-/// Stores by columns, one word per element. Both halves of a word of pairs hold the same distance.
+/// Stores by columns, one word per element. If a word can hold a pair, both halves get the same distance.
 template <class Carrier, class Tile, class Word>
 __device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_rows][Tile::own_columns], Word* to,
                                                  std::size_t stride) {

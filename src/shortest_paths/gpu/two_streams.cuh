@@ -13,8 +13,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-// Shapes of the kernel for the rest of a round. Their names contain the rows and columns of words per thread. All were
-// chosen by measurement on an H200.
+// Shapes of the kernel for the rest of a round. Their names contain the rows and columns of words per thread. All
+// shapes were chosen by measurement on an H200.
 template <class Word>
 using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
@@ -22,7 +22,8 @@ using Rest8x16 = ProductShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
 template <class Word>
 using Rest8x4 = ProductShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
 
-/// Integers up to these limits fit their carriers, because the driver has bounded them for int32.
+/// The greatest distances that the carriers of 16-bit and 32-bit integers support. The driver uses int32 only if all
+/// distances are within the second limit.
 inline constexpr std::int32_t greatest_of_16 = 0x7ffe;
 inline constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;
 

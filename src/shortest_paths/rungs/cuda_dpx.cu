@@ -8,17 +8,17 @@
 // * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors. A relaxation takes an eighth to a tenth
 //   of a load. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
 // * A round has 128 intermediate vertices (64 for 64-bit elements), which halves the passes over the matrix. Once the
-//   diagonal is closed, its row and column are min-plus products, too.
+//   diagonal is closed, its row and column are computed by min-plus products, like the rest.
 // * The diagonal, row and column of the next round depend on a small part of the rest of the current round. This part
 //   is relaxed first, in a stream of higher priority, while the rest keeps the GPU busy (gpu/rounds.cuh).
 // * Small graphs, whose rounds take less time than a launch, use a single cooperative launch. All blocks then wait for
 //   each other twice per round.
 //
-// Barriers: one before each portion is used, after which the previous portion may also be overwritten. Steps are
+// Barriers: one before each portion is used. After this barrier, the previous portion may be overwritten. Steps are
 // separated by the order of launches in a stream, by events between the two streams, or by grid-wide barriers.
 //
 // Work: N^3 relaxations, with N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of 4 x
-// 128 x N. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
+// 128 x N elements. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
 //
 // Limits: as `cuda_tiled`; 64-bit elements need 96 KiB of shared memory per block. Integers are computed in the
 // smallest width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A
@@ -46,8 +46,9 @@ namespace {
 // Number of relaxations that even a slow GPU performs in a tenth of a second; see CudaDistances::relax().
 constexpr double portion = 1e11;
 
-// Up to this number of vertices, one launch is faster. Measured on an H200 with int32: at 2048 vertices, 1.03 ms in one
-// launch and 1.69 ms in two streams; at 4096 vertices, 6.7 ms and 5.8 ms.
+// Up to this number of vertices, one launch is faster than two streams. Measured on an H200 with int32: at 2048
+// vertices, 1.03 ms in one launch and 1.69 ms in two streams; at 4096 vertices, 6.7 ms in one launch and 5.8 ms in two
+// streams.
 constexpr std::int64_t one_launch_vertices = 3072;
 
 int attribute(cudaDeviceAttr which, const cuda::Job& job) {

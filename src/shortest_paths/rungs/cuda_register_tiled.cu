@@ -28,7 +28,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-constexpr int side = 32;        // intermediate vertices of a round
+constexpr int side = 32;        // number of intermediate vertices of a round
 constexpr int block_side = 64;  // elements per block in each direction
 constexpr int own = 4;          // rows and columns per thread
 constexpr int threads_a_row = block_side / own;

@@ -10,7 +10,7 @@
 //   a tile, which processes all intermediate vertices at once.
 //
 // The rest is nearly all of the work, so nearly all of the work is parallel. The longest chain has about 3 N / tile
-// blocks, and cores run out of work only if N / tile is close to their number.
+// blocks, and cores run out of work only if N / tile is close to the number of cores.
 //
 // Work: N^3 relaxations. Memory: none except tasks.
 // Limits: none.

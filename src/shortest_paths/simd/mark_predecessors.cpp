@@ -54,7 +54,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
   }
 }
 
-/// Processes at least one vector of sources per edge.
+/// Finds predecessors from edge lists. Each edge is processed for at least one vector of sources at a time.
 template <class C>
 HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                             const C* weights, const C* lengths, C* best) {
