@@ -33,15 +33,24 @@ def without_text(literal):
     return '""' if literal.endswith('"') and re.search(r'\w[.,:;!?)]* (\w|"$)|^" \w', literal) else literal
 
 
+# Folders of a problem whose code no measured call runs, and with them the public headers PROBLEM_FOLDER.hpp. No file
+# outside may include one of theirs but tests and bindings (tests/figures_test.py).
+UNMEASURED = {"batches"}
+
+
+def is_measured(path):
+    return not ({"tests", "files"} | UNMEASURED) & set(path.parts) and not path.stem.endswith(("_test", *(f"_{name}" for name in UNMEASURED)))
+
+
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
-    """Returns the digest of a problem's code without tests, comments, line breaks and texts, so that rewording keeps it."""
+    """Returns the digest of a problem's measured code, without comments, line breaks and texts, so that rewording keeps it."""
     room = pathlib.Path(root) / "src" / problem
     names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
     names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
     total = hashlib.sha256()
     for path in sorted(set(names)):
-        if path.suffix not in CPP or {"tests", "files"} & set(path.relative_to(root).parts) or path.stem.endswith("_test"):
+        if path.suffix not in CPP or not is_measured(path.relative_to(root)):
             continue
         text = path.read_text(encoding="utf-8")
         words = code_of_cpp(text) if re.search("asm|_Pragma", text) else re.sub(r'""( "")+', '""', code_of_cpp(text, without_text))

@@ -59,6 +59,22 @@ class State(unittest.TestCase):
             seen.add(self.digest())
         self.assertEqual(len(seen), 7)
 
+    def test_unmeasured_code_keeps_it(self):
+        first = self.digest()
+        for name in ("src/toy/batches/a.cpp", "include/gradus/toy_batches.hpp"):
+            (self.root / name).parent.mkdir(exist_ok=True)
+            (self.root / name).write_text("int b;\n")
+        self.assertEqual(self.digest(), first)
+
+    def test_no_measured_code_includes_what_is_unmeasured(self):
+        folders = "|".join(figures.UNMEASURED)
+        included = re.compile(rf'#include [<"](?:[^">]*/)?(?:(?:{folders})/[^">]*|\w+_(?:{folders})\.hpp)[">]')
+        self.assertTrue(any(included.search(path.read_text()) for path in (ROOT / "src").rglob("*.cpp")))
+        for folder in ("src", "include", "bench", "cli"):
+            for path in (ROOT / folder).rglob("*"):
+                if path.suffix in prose.CPP and figures.is_measured(path.relative_to(ROOT)) and not path.stem.endswith("_test"):
+                    self.assertIsNone(included.search(path.read_text()), path)
+
     def test_a_result_is_current_missing_or_stale(self):
         path = self.root / "docs/results/a.json"
         self.assertEqual(figures.state(self.root, "a", "toy"), "missing")
