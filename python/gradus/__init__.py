@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
+from gradus._batches import KMeansBatches, kmeans_batches
 from gradus._kmeans import (
     KMeansCandidate,
     KMeansChoice,
@@ -55,6 +56,7 @@ __all__ = [
     "Error",
     "Gpu",
     "InputError",
+    "KMeansBatches",
     "KMeansCandidate",
     "KMeansChoice",
     "KMeansInitialCentroids",
@@ -78,6 +80,7 @@ __all__ = [
     "gpus",
     "info",
     "kmeans",
+    "kmeans_batches",
     "kmeans_initial_centroids",
     "kmeans_memory",
     "kmeans_predict",
