@@ -27,7 +27,7 @@ BENCH = "gradus bench"
 OTHERS = "baselines.py"
 
 # Each measurement consists of the name of its raw file, the problem, the machine, the program and the program's
-# arguments. In the arguments, {gpu} stands for the variants on a GPU, {all} for the number of cores, and {scale} for
+# arguments. In the arguments, {gpu} stands for the GPU variants, {all} for the number of cores, and {scale} for
 # the share of the sizes.
 MEASUREMENTS = [
     ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads {all} --repeats 2"),
@@ -69,7 +69,7 @@ MEASUREMENTS = [
 
 
 def gpu_variants(gradus, problem):
-    """Returns the variants on a GPU that run on this machine, joined by commas."""
+    """Returns the names of the GPU variants that this machine can run, joined by commas."""
     listed = json.loads(subprocess.run([gradus, "list", problem.replace("_", "-"), "--json"], check=True, capture_output=True,
                                        text=True).stdout)
     return ",".join(row["name"] for row in listed[0]["variants"] if row["backend"] == "cuda" and row["runs_here"])

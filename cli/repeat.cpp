@@ -165,7 +165,8 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     if (completed.contains(option)) option->run_callback();
 }
 
-/// Searches a relative name first in the current directory, then in the directory of the recorded run.
+/// Returns the path of a file that the record names. If the current directory does not contain a file with a relative
+/// name, the result is the path of this name in the directory of the recorded run.
 std::string RepeatedRecord::found(const std::string& path) const {
   std::error_code none;
   if (std::filesystem::path(path).is_absolute() || names_a_file(path)) return path;

@@ -13,7 +13,7 @@ import tokenize
 CPP = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".txt", ".toml"}
 # Matches these tokens of C++: comments, raw strings, strings, numbers and character literals. A backslash at the end of
-# a line continues a comment, and ' separates the digits of a number. Everything else is code.
+# a line continues a comment, and an apostrophe separates the digits of a number. Everything else is code.
 CPP_TOKEN = re.compile(r'(?P<comment>//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)'
                        r'|(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\s\\"]*)\((?P<raw>.*?)\)(?P=delimiter)"'
                        r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|(?P<number>(?<!\w)\.?\d(?:\'\w|[eEpP][+-]|[\w.])*)|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)

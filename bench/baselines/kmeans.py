@@ -383,7 +383,7 @@ def measure_line(line, options, folder, gradus, baselines):
 
 
 def measure_rungs(options, folder, clusters):
-    """Compares rungs of Gradus, alternately, on the points and centroids in the folder."""
+    """Compares the pairs of rungs in RUNGS on the points and centroids in the folder. The runs of a pair alternate."""
     results = []
     for name, first, second, (sign, bound), meant_for in RUNGS:
         programs = [Gradus(options.gradus, threads or options.threads, folder, variant)

@@ -123,7 +123,7 @@ inline constexpr auto enum_names<KMeansMetric> =
 
 /// A file in which kmeans() saves the state of a fit. An interrupted fit can resume from the file on any number of
 /// threads and ranks, on CPU or GPU, and with any variant of the contract "same bits" (other variants throw
-/// UnsupportedError). The resumed fit returns the same bits as an uninterrupted fit, except for seconds, `rechecked`
+/// UnsupportedError). The resumed fit returns the same bits as an uninterrupted fit, except for durations, `rechecked`
 /// and the variant-specific parts of `history`.
 ///
 /// The file is NumPy's .npz, of up to 4 GiB. Its size is two to three times the size of the centroids and does not
@@ -225,7 +225,7 @@ struct KMeansResult {
   std::vector<KMeansIteration> history;
   int restart = 0;  ///< index of the winning restart
   /// True if the fit resumed from a checkpoint; `history` then also contains the iterations of the earlier job, with
-  /// the seconds of that job.
+  /// their durations in that job.
   bool resumed = false;
   /// `rechecked` covers all assignments of this job, and not the assignments of an earlier job from which the fit
   /// resumed.

@@ -203,8 +203,8 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 }  // namespace detail
 
 /// Multiplies A (m x k) by B (k x n). In batches, each A is multiplied by the B of the same index; an operand with one
-/// matrix is used for every product. If one operand is float and the other double, the float operand is converted to a
-/// double copy.
+/// matrix is used for every product. If one operand is float and the other double, the call works on a copy of the
+/// float operand in double precision.
 ///
 /// Throws UsageError for malformed views and invalid options, for an accuracy that the named variant does not have, and
 /// if beta is not 0 but the caller passes no C. Also throws UsageError if the shapes do not match or if the result
@@ -228,9 +228,9 @@ auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Exe
 /// Throws UsageError for other sizes.
 GRADUS_EXPORT double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes);
 
-/// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If the types of A and
-/// B differ, a job also needs memory for the double copy of the floats. Throws UsageError for invalid options and
-/// sizes.
+/// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If one of A and B is
+/// float and the other double, a job also needs memory for a copy of the float matrix in double precision. Throws
+/// UsageError for invalid options and sizes.
 GRADUS_EXPORT MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options,
                                            const Execution& execution = {});
 

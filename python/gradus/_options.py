@@ -126,7 +126,7 @@ def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
 def stream_number(stream: Any) -> int | None:
     """Returns the address of a CUDA stream, or 1 for the default stream, as in DLPack.
 
-    Accepts streams of PyTorch and CuPy, objects with __cuda_stream__ and addresses.
+    Accepts addresses, streams of PyTorch and CuPy, and objects that have __cuda_stream__.
     """
     if stream is None:
         return None

@@ -14,7 +14,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto refuse = [&](const std::string& why) { throw UsageError(about(what) + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
     refuse("the view names an unknown kind of memory");
-  // Called only for an error, because building the text takes as long as a tiny product.
+  // Called only to report an error, because building the text takes as long as the multiplication of two tiny matrices.
   const auto shape = [&] { return std::to_string(view.rows) + " x " + std::to_string(view.columns); };
   if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape() + " elements; sizes are not negative");
   if (view.row_stride < view.columns)

@@ -99,8 +99,8 @@ std::string CsvRows::count_of(const IncompleteRows& incomplete, std::size_t rows
 }
 
 std::string CsvRows::fault_of(const IncompleteRows& incomplete, std::size_t rows) const {
-  std::vector<std::size_t> empty;   // coordinates that lack a number in every row
-  std::vector<std::size_t> sparse;  // coordinates that lack a number in at least half of the rows
+  std::vector<std::size_t> empty;   // coordinates without a number in any row
+  std::vector<std::size_t> sparse;  // coordinates without a number in at least half of the rows
   for (std::size_t column = 0; column < columns; ++column) {
     const std::size_t count = is_coordinate(column) ? incomplete.per_column[column] : 0;
     if (count == rows) empty.push_back(column);

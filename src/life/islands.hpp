@@ -44,7 +44,7 @@ class Islands {
   LifeGrid grid(std::int64_t& left, std::int64_t& top, const std::function<void(std::uint64_t bytes)>& check) const;
 
  private:
-  /// 64 x 64 cells. The first one is in row 64 y and column 64 x.
+  /// 64 x 64 cells. The first cell is in row `64 * y` and column `64 * x`.
   struct Block {
     std::int64_t y = 0;
     std::int64_t x = 0;

@@ -27,12 +27,12 @@ class basic_cna_lock {
     if (try_lock()) return;
     alignas(lock_padding) node own;
     own.memory_node = Policy::memory_node();
-    // acquire: if the queue is not empty, this thread sees the last node initialised before it links itself to that
-    // node. If the queue is empty, this thread sees the writes of the previous holder. release: the next thread sees
-    // `own` initialised.
+    // acquire: if the queue is not empty, this thread sees the initialisation of the last node before this thread
+    // accesses that node. If the queue is empty, this thread sees the writes of the previous holder. release: the next
+    // thread sees the initialisation of `own`.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
-      // release: a thread that reaches `own` through this link sees `own` initialised.
+      // release: a thread that reaches `own` through this link sees the initialisation of `own`.
       before->next.store(&own, std::memory_order_release);
       typename Policy::spinner spinner;
       // acquire: this thread sees the writes of the previous holder.
@@ -143,7 +143,7 @@ class basic_cna_lock {
       // &holder_ with release.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
-      // release: the next thread sees holder_ initialised.
+      // release: the next thread sees the initialisation of holder_.
       if (last_.compare_exchange_strong(last, &holder_, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(own);
     }

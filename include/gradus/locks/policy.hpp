@@ -119,7 +119,7 @@ struct GRADUS_EXPORT lock_policy {
   template <unsigned most_pauses>
   class basic_spinner {
    public:
-    /// Waits for one step. `pauses` is the number of pause instructions in the first stage.
+    /// Performs one step of waiting. `pauses` is the number of pause instructions in the first stage.
     void rest(unsigned pauses = 1) noexcept {
       if (rested_ < most_pauses) {
         rested_ += pauses;

@@ -227,7 +227,7 @@ __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, i
   }
 }
 
-/// The sums of one cluster that a warp holds in registers, four columns per lane.
+/// The sums of one cluster. A warp holds these sums in registers, four columns per lane.
 template <class T>
 class RunSums {
  public:

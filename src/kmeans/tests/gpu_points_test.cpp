@@ -137,7 +137,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
 }
 
-// Standardizing and computing criteria run in host memory. These steps must not change any bits.
+// Points are standardized in host memory, and criteria are computed there. These two steps must not change any bits.
 TEST_F(OnGpu, standardized_fits_and_the_choice_of_k_have_the_bits_of_the_host) {
   constexpr std::int64_t n = 3000;
   const Matrix<float> points = normal_points<float>(n, 5);

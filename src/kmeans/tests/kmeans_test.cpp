@@ -81,7 +81,7 @@ TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
 
 // This case is not in the shared table, because no scale factor keeps these points distinct when they are converted to
 // float. One column is constant, and the differences in the other columns are tiny. A power of two that scales these
-// differences to 1 makes the rounding error of the constant column's mean overflow.
+// differences to about 1 makes the rounding error of the constant column's mean overflow.
 TEST(Ladder, doubles_beside_a_constant_column) {
   for (const auto& [clusters, columns] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {90, 3}, {20, 40}}) {
     CaseData data;

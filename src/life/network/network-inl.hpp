@@ -75,7 +75,7 @@ struct CompiledNetwork {
   }
 };
 
-/// The network of any rule, which is given as data.
+/// The network of a rule that is known at run time. The coefficients of the rule are data.
 template <class Ops>
 struct GeneralNetwork {
   using V = typename Ops::V;

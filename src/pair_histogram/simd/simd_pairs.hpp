@@ -46,21 +46,24 @@ constexpr std::int64_t doubt_room = 256;    // number of entries that one step o
 constexpr int in_a_cell = 4;
 
 enum class FilterCoordinates : std::uint8_t {
-  floats,    ///< open space: floats in cells, relative to the centre of all points
-  integers,  ///< 2^32 steps span the box or a cell's vector; wrapped differences give the nearest image
-  local,     ///< integers, which the variant converts to floats near an origin; in a cell, along its brick's axes
-  wrapped    ///< floats for a GPU, whose kernel finds the nearest image in the box or in the cell's brick
+  floats,    ///< open space: floats, in cell widths, relative to the centre of all points
+  integers,  ///< 2^32 steps span the box or a triclinic cell's vector; wrapped differences give the nearest image
+  /// Integers, which the variant converts to floats near an origin. In a triclinic cell, the floats are along the axes
+  /// of the cell's brick.
+  local,
+  /// Floats for a GPU, whose kernel finds the nearest image in the box or in the brick of the triclinic cell.
+  wrapped
 };
 
 /// The bins, counters and queue as kernels see them. The struct is plain data, because it is passed to code for other
-/// instruction sets. Distances are in cells. If `by_cell` is used, the cells are narrower than the bins. Otherwise the
-/// cells are the bins.
+/// instruction sets. Distances are in cell widths. If `by_cell` is used, the cells are narrower than the bins.
+/// Otherwise the cells are the bins.
 struct FilterView {
   int dimensions = 3;
   bool periodic = false;      ///< true if coordinates are integers
-  bool triclinic = false;     ///< true if coordinates are along the vectors of a cell
+  bool triclinic = false;     ///< true if coordinates are along the vectors of a triclinic cell
   float scale[3] = {};        ///< number of cells per integer step
-  float steps[3][3] = {};     ///< length of one step along each vector, in cells
+  float steps[3][3] = {};     ///< length of one step along each vector, in cell widths
   float edge_square = 0;      ///< a squared distance that makes a pair doubtful
   float greatest_square = 0;  ///< upper limit to which larger squared distances are reduced
   float magic = 0;            ///< number whose addition to a distance leaves a fixed-point number in the low bits
@@ -92,7 +95,7 @@ struct FilterPlan {
   std::array<double, dimension_limit> origin{};            ///< origin of the coordinates
   Brick brick;                                             ///< brick of a triclinic cell; unused by `integers`
   std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
-  double error = 0;                                        ///< upper limit of the error of a distance, in cells
+  double error = 0;                                        ///< upper limit of the error of a distance, in cell widths
   std::int64_t cells = 1;              ///< number of cells; the last one holds all pairs beyond the bins
   bool joint = false;                  ///< true if the cells are the bins
   std::vector<std::uint16_t> by_cell;  ///< empty if `joint` is true
@@ -122,8 +125,8 @@ struct FilterPlan {
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
-/// Coordinates for the kernels, stored by column and padded. The coordinates are either floats, in cells and relative
-/// to the plan's origin, or the integers that the plan defines.
+/// Coordinates for the kernels, stored by column and padded. The coordinates are either floats or the integers that
+/// the plan defines. Floats are in cell widths and relative to the plan's origin.
 template <class T>
 class FilterColumns {
  public:

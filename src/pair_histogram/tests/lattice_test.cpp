@@ -101,13 +101,13 @@ Lattice make_lattice(Random& random) {
     Lattice lattice{shapes[shape], short_vectors(random, shape), {}};
     const std::int64_t volume = determinant(lattice.short_ones);
     if (volume == 0) continue;
-    // Keeps the number of images small for the reference. The library requires vectors that are clearly not coplanar.
-    // The second limit ensures this.
+    // This limit keeps the number of images small, because the reference visits all of them.
     long double longest = 0;
     for (const Integers& one : lattice.short_ones) longest = std::max(longest, length(one));
     if (shape == 0 && longest > 6 * least_height(lattice.short_ones)) continue;
     lattice.given = random.chance(60) ? skewed(lattice.short_ones, random) : lattice.short_ones;
     const long double lengths = length(lattice.given[0]) * length(lattice.given[1]) * length(lattice.given[2]);
+    // The library requires vectors that are clearly not coplanar. This limit rejects all others.
     if (std::abs(static_cast<long double>(volume)) < lengths * 0x1.01p-20L) continue;
     for (std::size_t i = 2; i > 0; --i)
       std::swap(lattice.given[i],

@@ -180,7 +180,7 @@ TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
     static void fill(int allowed) {
       split_ordered_set<int, epoch, std::hash<int>, std::equal_to<>, Whimsical<int>> set;
       for (int key = 0; key < 2000; ++key) {
-        Whims::left = allowed;  // with 1, a node can be allocated, but no entry point
+        Whims::left = allowed;  // 1 is enough for a node, but not for a node and an entry point
         ASSERT_TRUE(set.insert(key));
       }
       Whims::left = 0;
