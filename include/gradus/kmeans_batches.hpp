@@ -17,7 +17,7 @@
 /// the update of mini-batch k-means (Sculley, "Web-scale k-means clustering", 2010): each centroid is the mean of all
 /// points that were ever assigned to it.
 ///
-/// Limits: those of gradus/kmeans.hpp, and at most 2^62 points.
+/// Limits: the limits of gradus/kmeans.hpp, and at most 2^62 points.
 ///
 /// Complexity of add(): one kmeans_predict(), and O(n d) operations to add the points. Memory: O(k d) for the sums (16
 /// to 40 bytes per coordinate for data of usual range, 1,100 bytes at most), and 16 n bytes during add().

@@ -216,7 +216,7 @@ def kmeans_batches(
 
 
 def _moves(fit: KMeansBatches) -> bool:
-    """Moves the centroids. Returns False if they stay, so that labels, counts and inertia are those of the last pass."""
+    """Moves the centroids. Returns False if they stay; labels, counts and inertia of the last pass then belong to them."""
     before = fit.centroids
     fit.move()
     return not np.array_equal(before, fit.centroids)

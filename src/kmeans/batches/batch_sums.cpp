@@ -228,7 +228,7 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
   {
 #pragma omp for schedule(static)
     for (int part = 0; part < threads; ++part) {
-      // Each thread takes the pieces part, part + threads, … and adds each piece in words of its own first.
+      // Each thread takes the pieces part, part + threads, … and first adds the rows of a piece in private words.
       std::int64_t* const partial = all_partial.data() + part * row_words;
       for (std::size_t index = static_cast<std::size_t>(part); index < pieces.size();
            index += static_cast<std::size_t>(threads)) {
