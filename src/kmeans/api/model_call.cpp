@@ -24,7 +24,9 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
     return call_text(call.name, {.clusters = model.centroids.rows(), .metric = model.metric}) +
            rows_text("centroids", model.centroids) + standardization_text(model.standardization);
   };
-  return JobPlan<T>(place_of_job<T>(call.ranks, call.points, places, text, call.execution, runs_variant));
+  JobPlan<T> plan(place_of_job<T>(call.ranks, call.points, places, text, call.execution, runs_variant));
+  if (call.ranks.is_alone()) plan.rows = core::RankRows(call.points.rows(), call.first_row);
+  return plan;
 }
 
 template <class T>

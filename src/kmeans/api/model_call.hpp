@@ -15,6 +15,7 @@ struct ModelCall {
   MatrixView<const T> points;
   const Execution& execution;
   core::Ranks& ranks;
+  std::int64_t first_row = 0;  ///< number of the first row in errors, if the points are a block of a larger table
 };
 
 template <class T>
@@ -34,8 +35,9 @@ class StandardizedCall {
  public:
   StandardizedCall(const ModelCall<T>& call, const JobPlan<T>& plan)
       : points_(call.points, call.model.standardization, plan.rows, plan.here),
-        model_{.centroids = call.model.centroids, .metric = call.model.metric}, call_{call.name, model_, points_.rows(),
-                                                                                      points_.here(), call.ranks} {}
+        model_{.centroids = call.model.centroids, .metric = call.model.metric}, call_{call.name,      model_,
+                                                                                      points_.rows(), points_.here(),
+                                                                                      call.ranks,     call.first_row} {}
   StandardizedCall(const StandardizedCall&) = delete;
   StandardizedCall& operator=(const StandardizedCall&) = delete;
 

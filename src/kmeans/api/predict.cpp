@@ -5,6 +5,7 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/api/blocks.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/estimate.hpp"
@@ -26,6 +27,8 @@ template <class T>
 struct PredictCall : ModelCall<T> {
   const KMeansMemory<T>& memory;
   bool needs_labels = false;  ///< true if the call must write the caller's labels
+  /// If set, receives the exact inertia instead of the result, before it is halved for KMeansMetric::cosine.
+  core::ExactAccumulator* inertia = nullptr;
 };
 
 /// Returns the options of a fit whose last assignment gives the labels of the prediction.
@@ -70,6 +73,21 @@ void estimate(const PredictCall<T>& call, JobPlan<T>& plan) {
   });
 }
 
+/// Adds the inertia of a finished job to `sum`. `stored` is the value of Problem::rank_inertia: the exact inertia, or
+/// zero if the variant only computes a rounded one.
+template <class T>
+void add_inertia(const Problem<T>& problem, const Variant& variant, const KMeansResult<T>& result,
+                 const core::ExactAccumulator& stored, core::ExactAccumulator& sum) {
+  if (variant.contract.kind != core::Contract::same_bits || variant.backend != core::Backend::cuda) {
+    sum.merge(stored);
+    return sum.add(problem.metric == KMeansMetric::cosine ? 2 * result.inertia : result.inertia);
+  }
+  Buffer<double> distances(problem.n());
+  problem.source->own_squared_distances(problem.initial_centroids, result.labels.data(), distances.data());
+  for (std::int64_t row = 0; row < problem.n(); ++row)
+    sum.add(core::rounded_product(problem.weight(row), distances[row]));
+}
+
 template <class T>
 KMeansPrediction predict(const PredictCall<T>& call) {
   const auto start = core::Clock::now();
@@ -92,7 +110,10 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   const std::function<void(std::int64_t)> progress = progress_in("assign", call.points.rows(), plan.here);
   if (plan.here.progress) problem.progress = progress;
   progress(0);
+  core::ExactAccumulator exact;
+  if (call.inertia != nullptr) problem.rank_inertia = &exact;
   KMeansResult<T> result = run(*plan.variant, problem, plan.here, phases);
+  if (call.inertia != nullptr) add_inertia(problem, *plan.variant, result, exact, *call.inertia);
   deliver(result.labels, labels, prepared.source());
   progress(call.points.rows());
   report_run(result.report, *plan.variant, plan.here, std::move(phases), start);
@@ -104,12 +125,24 @@ template <class T>
 KMeansPrediction predict_by_model(const PredictCall<T>& call) {
   if (call.model.standardization.empty()) return predict(call);
   const StandardizedCall<T> copy(call, check(call));
-  KMeansPrediction result = predict(PredictCall<T>{copy.call(), call.memory});
+  KMeansPrediction result = predict(PredictCall<T>{copy.call(), call.memory, call.needs_labels, call.inertia});
   copy.add_to(result.report);
   return result;
 }
 
+constexpr const char* predict_name = "kmeans_predict";
+
 }  // namespace
+
+template <class T>
+Buffer<std::int32_t> predict_rows(const KMeansModel<T>& model, MatrixView<const T> points, VectorView<const T> weights,
+                                  std::int64_t first_row, const Execution& execution, core::ExactAccumulator& inertia) {
+  const KMeansMemory<T> memory{.weights = weights};
+  return execution::whole_call<T>(predict_name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    const PredictCall<T> call{{predict_name, model, points, here, ranks, first_row}, memory, false, &inertia};
+    return predict_by_model(call).labels;
+  });
+}
 
 }  // namespace kmeans_detail
 
@@ -120,7 +153,7 @@ namespace {
 template <class T>
 KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          const Execution& execution, bool needs_labels = false) {
-  constexpr const char* name = "kmeans_predict";
+  constexpr const char* name = room::predict_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::predict_by_model(room::PredictCall<T>{{name, model, points, here, ranks}, memory, needs_labels});
   });
@@ -165,4 +198,15 @@ GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace detail
+
+namespace kmeans_detail {
+
+template Buffer<std::int32_t> predict_rows(const KMeansModel<float>&, MatrixView<const float>, VectorView<const float>,
+                                           std::int64_t, const Execution&, core::ExactAccumulator&);
+template Buffer<std::int32_t> predict_rows(const KMeansModel<double>&, MatrixView<const double>,
+                                           VectorView<const double>, std::int64_t, const Execution&,
+                                           core::ExactAccumulator&);
+
+}  // namespace kmeans_detail
+
 }  // namespace gradus

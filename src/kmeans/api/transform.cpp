@@ -8,6 +8,7 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/api/blocks.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/model_call.hpp"
@@ -136,17 +137,23 @@ Matrix<T> transform_by_model(const ModelCall<T>& call) {
   return transform(copy.call(), check(copy.call()));
 }
 
+constexpr const char* transform_name = "kmeans_transform";
+
 }  // namespace
+
+template <class T>
+Matrix<T> transform_rows(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
+                         const Execution& execution) {
+  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return transform_by_model(ModelCall<T>{transform_name, model, points, here, ranks, first_row});
+  });
+}
 
 }  // namespace kmeans_detail
 
 namespace detail {
 
-namespace {
-
-constexpr const char* transform_name = "kmeans_transform";
-
-}  // namespace
+using room::transform_name;
 
 template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
@@ -158,9 +165,7 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::transform_by_model(room::ModelCall<T>{transform_name, model, points, here, ranks});
-  });
+  return room::transform_rows(model, points, 0, execution);
 }
 
 template <class T>
@@ -186,4 +191,14 @@ GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace detail
+
+namespace kmeans_detail {
+
+template Matrix<float> transform_rows(const KMeansModel<float>&, MatrixView<const float>, std::int64_t,
+                                      const Execution&);
+template Matrix<double> transform_rows(const KMeansModel<double>&, MatrixView<const double>, std::int64_t,
+                                       const Execution&);
+
+}  // namespace kmeans_detail
+
 }  // namespace gradus
