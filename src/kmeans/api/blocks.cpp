@@ -44,9 +44,8 @@ Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> point
 
 template <class T>
 BlockPrediction<T>::BlockPrediction(const KMeansModel<T>& model, VectorView<const T> weights, std::int64_t rows)
-    : model_(model), weights_(weights) {
+    : model_(model), weights_(weights), has_weight_(!are_zero(weights)) {
   execution::check_number(weights, rows, "weights", "points");
-  if (!weights.empty() && are_zero(weights)) throw InputError(about("weights") + "all weights are zero");
 }
 
 template <class T>
@@ -54,8 +53,8 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
   VectorView<const T> weights;
   if (!weights_.empty()) weights = {weights_.data() + rows_, points.rows()};
   core::ExactAccumulator inertia;
-  // A call refuses weights that are all zero. Such a block has labels, but adds nothing to the inertia.
-  const bool weightless = !weights.empty() && are_zero(weights);
+  // A call refuses weights that are all zero. Such a block of a table with other weights has labels, but no inertia.
+  const bool weightless = has_weight_ && !weights.empty() && are_zero(weights);
   Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& here) {
     inertia = {};
     return predict_rows(model_, points, weightless ? VectorView<const T>() : weights, rows_, here, inertia);

@@ -20,7 +20,7 @@ template <class T>
 class BlockPrediction {
  public:
   /// Refers to the memory of `model` and of `weights`, which are empty or have a weight for each of `rows` rows. Throws
-  /// InputError for another number of weights, and if all weights are zero.
+  /// InputError for another number of weights.
   BlockPrediction(const KMeansModel<T>& model, VectorView<const T> weights, std::int64_t rows);
 
   /// Returns the labels of the next rows. Throws the errors of kmeans_predict(), also for the inertia of all rows so
@@ -35,6 +35,7 @@ class BlockPrediction {
  private:
   KMeansModel<T> model_;
   VectorView<const T> weights_;
+  bool has_weight_;  ///< true if some weight is not zero
   std::int64_t rows_ = 0;
   core::ExactAccumulator inertia_;
 };
