@@ -73,21 +73,6 @@ void estimate(const PredictCall<T>& call, JobPlan<T>& plan) {
   });
 }
 
-/// Adds the inertia of a finished job to `sum`. `stored` is the value of Problem::rank_inertia: the exact inertia, or
-/// zero if the variant only computes a rounded one.
-template <class T>
-void add_inertia(const Problem<T>& problem, const Variant& variant, const KMeansResult<T>& result,
-                 const core::ExactAccumulator& stored, core::ExactAccumulator& sum) {
-  if (variant.contract.kind != core::Contract::same_bits || variant.backend != core::Backend::cuda) {
-    sum.merge(stored);
-    return sum.add(problem.metric == KMeansMetric::cosine ? 2 * result.inertia : result.inertia);
-  }
-  Buffer<double> distances(problem.n());
-  problem.source->own_squared_distances(problem.initial_centroids, result.labels.data(), distances.data());
-  for (std::int64_t row = 0; row < problem.n(); ++row)
-    sum.add(core::rounded_product(problem.weight(row), distances[row]));
-}
-
 template <class T>
 KMeansPrediction predict(const PredictCall<T>& call) {
   const auto start = core::Clock::now();
@@ -113,7 +98,7 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   core::ExactAccumulator exact;
   if (call.inertia != nullptr) problem.rank_inertia = &exact;
   KMeansResult<T> result = run(*plan.variant, problem, plan.here, phases);
-  if (call.inertia != nullptr) add_inertia(problem, *plan.variant, result, exact, *call.inertia);
+  if (call.inertia != nullptr) add_inertia(*plan.variant, problem, result, *call.inertia);
   deliver(result.labels, labels, prepared.source());
   progress(call.points.rows());
   report_run(result.report, *plan.variant, plan.here, std::move(phases), start);
