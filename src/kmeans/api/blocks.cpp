@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "gradus/error.hpp"
+#include "kmeans/api/model_call.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -38,8 +40,11 @@ auto with_rows_of_table(std::int64_t first_row, const Execution& execution, cons
 template <class T>
 Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
                           const Execution& execution) {
-  return with_rows_of_table(first_row, execution,
-                            [&](const Execution& here) { return transform_rows(model, points, first_row, here); });
+  return with_rows_of_table(first_row, execution, [&](const Execution& device) {
+    return execution::whole_call<T>(transform_name, device, [&](const Execution& here, core::Ranks& ranks) {
+      return distances_by_model(ModelCall<T>{transform_name, model, points, here, ranks, first_row});
+    });
+  });
 }
 
 template <class T>
@@ -55,9 +60,13 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
   core::ExactAccumulator inertia;
   // A call refuses weights that are all zero. Such a block of a table with other weights has labels, but no inertia.
   const bool weightless = has_weight_ && !weights.empty() && are_zero(weights);
-  Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& here) {
+  const KMeansMemory<T> memory{.weights = weightless ? VectorView<const T>() : weights};
+  Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& device) {
     inertia = {};
-    return predict_rows(model_, points, weightless ? VectorView<const T>() : weights, rows_, here, inertia);
+    return execution::whole_call<T>(predict_name, device, [&](const Execution& here, core::Ranks& ranks) {
+      const ModelCall<T> call{predict_name, model_, points, here, ranks, rows_};
+      return predict_by_model(call, memory, false, &inertia).labels;
+    });
   });
   if (!weightless) inertia_.merge(inertia);
   if (!std::isfinite(this->inertia()))

@@ -40,15 +40,4 @@ class BlockPrediction {
   core::ExactAccumulator inertia_;
 };
 
-// The calls for one block. On a GPU, their errors count the rows of the block.
-
-/// Returns the labels. Adds the inertia to `inertia`: without rounding if the variant computes it exactly, and before
-/// it is halved for KMeansMetric::cosine.
-template <class T>
-Buffer<std::int32_t> predict_rows(const KMeansModel<T>& model, MatrixView<const T> points, VectorView<const T> weights,
-                                  std::int64_t first_row, const Execution& execution, core::ExactAccumulator& inertia);
-template <class T>
-Matrix<T> transform_rows(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
-                         const Execution& execution);
-
 }  // namespace gradus::kmeans_detail

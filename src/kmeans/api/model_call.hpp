@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "core/exact_accumulator.hpp"
 #include "kmeans/api/plan.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
@@ -17,6 +18,19 @@ struct ModelCall {
   core::Ranks& ranks;
   std::int64_t first_row = 0;  ///< number of the first row in errors, if the points are a block of a larger table
 };
+
+inline constexpr const char* predict_name = "kmeans_predict";
+inline constexpr const char* transform_name = "kmeans_transform";
+
+/// Predicts with any model, whether or not it standardizes. `needs_labels` is true if the call must write the caller's
+/// labels. If `inertia` is set, it receives the exact inertia instead of the result, before it is halved for
+/// KMeansMetric::cosine.
+template <class T>
+KMeansPrediction predict_by_model(const ModelCall<T>& call, const KMeansMemory<T>& memory, bool needs_labels,
+                                  core::ExactAccumulator* inertia = nullptr);
+/// Returns the distances by any model.
+template <class T>
+Matrix<T> distances_by_model(const ModelCall<T>& call);
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);

@@ -5,7 +5,6 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
-#include "kmeans/api/blocks.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/estimate.hpp"
@@ -26,9 +25,8 @@ namespace {
 template <class T>
 struct PredictCall : ModelCall<T> {
   const KMeansMemory<T>& memory;
-  bool needs_labels = false;  ///< true if the call must write the caller's labels
-  /// If set, receives the exact inertia instead of the result, before it is halved for KMeansMetric::cosine.
-  core::ExactAccumulator* inertia = nullptr;
+  bool needs_labels;  ///< true if the call must write the caller's labels
+  core::ExactAccumulator* inertia;
 };
 
 /// Returns the options of a fit whose last assignment gives the labels of the prediction.
@@ -105,29 +103,22 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
-/// Predicts with any model, whether or not it standardizes.
-template <class T>
-KMeansPrediction predict_by_model(const PredictCall<T>& call) {
-  if (call.model.standardization.empty()) return predict(call);
-  const StandardizedCall<T> copy(call, check(call));
-  KMeansPrediction result = predict(PredictCall<T>{copy.call(), call.memory, call.needs_labels, call.inertia});
-  copy.add_to(result.report);
-  return result;
-}
-
-constexpr const char* predict_name = "kmeans_predict";
-
 }  // namespace
 
 template <class T>
-Buffer<std::int32_t> predict_rows(const KMeansModel<T>& model, MatrixView<const T> points, VectorView<const T> weights,
-                                  std::int64_t first_row, const Execution& execution, core::ExactAccumulator& inertia) {
-  const KMeansMemory<T> memory{.weights = weights};
-  return execution::whole_call<T>(predict_name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    const PredictCall<T> call{{predict_name, model, points, here, ranks, first_row}, memory, false, &inertia};
-    return predict_by_model(call).labels;
-  });
+KMeansPrediction predict_by_model(const ModelCall<T>& model_call, const KMeansMemory<T>& memory, bool needs_labels,
+                                  core::ExactAccumulator* inertia) {
+  const PredictCall<T> call{model_call, memory, needs_labels, inertia};
+  if (call.model.standardization.empty()) return predict(call);
+  const StandardizedCall<T> copy(call, check(call));
+  KMeansPrediction result = predict(PredictCall<T>{copy.call(), memory, needs_labels, inertia});
+  copy.add_to(result.report);
+  return result;
 }
+template KMeansPrediction predict_by_model(const ModelCall<float>&, const KMeansMemory<float>&, bool,
+                                           core::ExactAccumulator*);
+template KMeansPrediction predict_by_model(const ModelCall<double>&, const KMeansMemory<double>&, bool,
+                                           core::ExactAccumulator*);
 
 }  // namespace kmeans_detail
 
@@ -140,7 +131,7 @@ KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points
                          const Execution& execution, bool needs_labels = false) {
   constexpr const char* name = room::predict_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::predict_by_model(room::PredictCall<T>{{name, model, points, here, ranks}, memory, needs_labels});
+    return room::predict_by_model(room::ModelCall<T>{name, model, points, here, ranks}, memory, needs_labels);
   });
 }
 
@@ -183,15 +174,4 @@ GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace detail
-
-namespace kmeans_detail {
-
-template Buffer<std::int32_t> predict_rows(const KMeansModel<float>&, MatrixView<const float>, VectorView<const float>,
-                                           std::int64_t, const Execution&, core::ExactAccumulator&);
-template Buffer<std::int32_t> predict_rows(const KMeansModel<double>&, MatrixView<const double>,
-                                           VectorView<const double>, std::int64_t, const Execution&,
-                                           core::ExactAccumulator&);
-
-}  // namespace kmeans_detail
-
 }  // namespace gradus

@@ -8,7 +8,6 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
-#include "kmeans/api/blocks.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/model_call.hpp"
@@ -129,43 +128,37 @@ RunReport transform_by_model(const TransformCall<T>& call) {
   return report;
 }
 
+}  // namespace
+
 template <class T>
-Matrix<T> transform_by_model(const ModelCall<T>& call) {
+Matrix<T> distances_by_model(const ModelCall<T>& call) {
   const JobPlan<T> plan = check(call);
   if (call.model.standardization.empty()) return transform(call, plan);
   const StandardizedCall<T> copy(call, plan);
   return transform(copy.call(), check(copy.call()));
 }
-
-constexpr const char* transform_name = "kmeans_transform";
-
-}  // namespace
-
-template <class T>
-Matrix<T> transform_rows(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
-                         const Execution& execution) {
-  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return transform_by_model(ModelCall<T>{transform_name, model, points, here, ranks, first_row});
-  });
-}
+template Matrix<float> distances_by_model(const ModelCall<float>&);
+template Matrix<double> distances_by_model(const ModelCall<double>&);
 
 }  // namespace kmeans_detail
 
 namespace detail {
 
-using room::transform_name;
-
 template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                            const Execution& execution) {
-  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::transform_by_model(room::TransformCall<T>{{transform_name, model, points, here, ranks}, distances});
+  constexpr const char* name = room::transform_name;
+  return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::transform_by_model(room::TransformCall<T>{{name, model, points, here, ranks}, distances});
   });
 }
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  return room::transform_rows(model, points, 0, execution);
+  constexpr const char* name = room::transform_name;
+  return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::distances_by_model(room::ModelCall<T>{name, model, points, here, ranks});
+  });
 }
 
 template <class T>
@@ -191,14 +184,4 @@ GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace detail
-
-namespace kmeans_detail {
-
-template Matrix<float> transform_rows(const KMeansModel<float>&, MatrixView<const float>, std::int64_t,
-                                      const Execution&);
-template Matrix<double> transform_rows(const KMeansModel<double>&, MatrixView<const double>, std::int64_t,
-                                       const Execution&);
-
-}  // namespace kmeans_detail
-
 }  // namespace gradus
