@@ -25,26 +25,6 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Po
 template void deliver(Buffer<std::int32_t>&, VectorView<std::int32_t>, const PointSource<float>&);
 template void deliver(Buffer<std::int32_t>&, VectorView<std::int32_t>, const PointSource<double>&);
 
-template <class T>
-void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
-                 core::ExactAccumulator& sum) {
-  if (variant.backend != core::Backend::cuda || variant.contract.kind != core::Contract::same_bits) {
-    sum.merge(*problem.rank_inertia);
-    return sum.add(problem.metric == KMeansMetric::cosine ? 2 * result.inertia : result.inertia);
-  }
-  // Without ranks, a variant on a GPU returns only the rounded inertia.
-  Buffer<double> distances(problem.n());
-  problem.source->own_squared_distances(problem.initial_centroids, result.labels.data(), distances.data());
-  for (std::int64_t row = 0; row < problem.n(); ++row)
-    sum.add(core::rounded_product(problem.weight(row), distances[row]));
-}
-
-#define GRADUS_INSTANTIATE(T) \
-  template void add_inertia(const Variant&, const Problem<T>&, const KMeansResult<T>&, core::ExactAccumulator&)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
-
 void finish_report(RunReport& report, std::vector<Phase> phases, core::Clock::time_point start) {
   core::add_phase(phases, "total", core::seconds_since(start));
   report.phases = std::move(phases);

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/exact_accumulator.hpp"
 #include "core/phases.hpp"
 #include "kmeans/api/plan.hpp"
 #include "kmeans/points/point_source.hpp"
@@ -15,12 +14,6 @@ namespace gradus::kmeans_detail {
 /// Copies labels from the result to the caller's memory.
 template <class T>
 void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const PointSource<T>& points);
-
-/// Adds the inertia of a finished job to `sum`, before it is halved for KMeansMetric::cosine. `problem.rank_inertia`
-/// has the exact inertia, or is zero if the variant on the CPU has only a rounded one, which is then added.
-template <class T>
-void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
-                 core::ExactAccumulator& sum);
 
 void finish_report(RunReport& report, std::vector<Phase> phases, core::Clock::time_point start);
 

@@ -43,6 +43,12 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
+/// Adds the inertia of a finished job to `sum`, before it is halved for KMeansMetric::cosine. `problem.rank_inertia`
+/// has the exact inertia, or is zero if the variant on the CPU has only a rounded one, which is then added.
+template <class T>
+void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
+                 core::ExactAccumulator& sum);
+
 /// Turns a call with a standardizing model into a call on a standardized copy of the points.
 template <class T>
 class StandardizedCall {
