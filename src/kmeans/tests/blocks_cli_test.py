@@ -256,5 +256,6 @@ class ProgressInBlocks(TerminalCase, BlocksCase):
         points = self.array("p.npy", n=200003)
         seen = self.on_terminal("predict", self.centroids(), points, "--memory-limit", "333337", "--threads", "1", "-o", self.path("l.npy"))
         shares = [int(part.split(b"]")[1].split()[0]) for part in seen.encode().split(b"\r") if b"assign [" in part]
+        self.assertTrue(shares)
         self.assertEqual(shares, sorted(shares))
         self.assertTrue(all(0 <= share <= 100 for share in shares), shares)
