@@ -1,5 +1,7 @@
 """KMeansBatches and kmeans_batches: the bits of a fit, whatever the batches; means compared with fractions."""
 
+import copy
+import pickle
 import threading
 from fractions import Fraction
 
@@ -175,3 +177,31 @@ def test_a_second_thread_is_refused_while_the_first_adds():
 
     batches.add(blobs(), progress=meddle)
     assert seen and "in use" in seen[0]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_continue_with_the_same_bits(dtype, metric, weighted):
+    points = blobs(dtype)
+    weights = np.random.default_rng(1).random(500).astype(dtype) if weighted else None
+    batches = gradus.KMeansBatches(points[:4], metric=metric)
+    batches.add(points[:500], weights=weights)
+    copies = [pickle.loads(pickle.dumps(batches)), copy.deepcopy(batches)]
+    for each in [batches, *copies]:
+        each.add(points[500:])
+    for each in copies:
+        assert same(each.means(), batches.means()) and each.inertia == batches.inertia
+        assert (each.counts == batches.counts).all() and (each.weights == batches.weights).all()
+        assert same(each.centroids, batches.centroids) and each.model.metric == metric
+    with pytest.raises(gradus.UsageError, match="different centroids"):
+        copies[0].move()
+        copies[0].merge(batches)
+
+
+def test_a_damaged_pickle_is_refused():
+    element, metric, saved = gradus.KMeansBatches(blobs()[:4]).__getstate__()
+    batches = gradus.KMeansBatches.__new__(gradus.KMeansBatches)
+    for damaged in (saved[:-1], saved[:100] + b"?" + saved[101:], b""):
+        with pytest.raises(gradus.InputError, match="KMeansBatches"):
+            batches.__setstate__((element, metric, damaged))

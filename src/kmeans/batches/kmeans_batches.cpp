@@ -2,6 +2,7 @@
 #include "gradus/kmeans_batches.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "core/exact_accumulator.hpp"
+#include "core/npz.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
@@ -55,8 +57,8 @@ Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
   options.metric = metric;
   Execution on_cpu;
   on_cpu.device = Device::cpu;
-  return std::move(kmeans_initial_centroids(centroids, options, KMeansMemory<T>{.initial_centroids = centroids}, on_cpu)
-                       .centroids);
+  return std::move(
+      kmeans_initial_centroids(centroids, options, KMeansMemory<T>{.initial_centroids = centroids}, on_cpu).centroids);
 }
 
 }  // namespace
@@ -95,6 +97,8 @@ KMeansBatches<T>::KMeansBatches(MatrixView<const T> centroids, KMeansMetric metr
 }
 
 template <class T>
+KMeansBatches<T>::KMeansBatches(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class T>
 KMeansBatches<T>::KMeansBatches(KMeansBatches&&) noexcept = default;
 template <class T>
 KMeansBatches<T>& KMeansBatches<T>::operator=(KMeansBatches&&) noexcept = default;
@@ -111,7 +115,8 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
     throw UnsupportedError(about("communicator") +
                            "batches are added by one process; merge() combines the sums of several");
   if (points.rows() == 0 && (points.columns() == 0 || points.columns() == state_->centroids.columns())) return {};
-  KMeansPrediction prediction = kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, memory, execution);
+  KMeansPrediction prediction =
+      kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, memory, execution);
   execution::whole_call([&] {
     const int threads = cpu::thread_count(execution);
     const std::uint64_t bytes = state_->sums.bytes_with(room::BatchSums<T>::words_of(points, memory.weights, threads));
@@ -164,7 +169,8 @@ double KMeansBatches<T>::move(int threads) {
   double movement = 0;
   for (std::int64_t cluster = 0; cluster < moved.rows(); ++cluster)
     for (std::int64_t column = 0; column < moved.columns(); ++column) {
-      const double by = static_cast<double>(moved(cluster, column)) - static_cast<double>(state_->centroids(cluster, column));
+      const double by =
+          static_cast<double>(moved(cluster, column)) - static_cast<double>(state_->centroids(cluster, column));
       movement += by * by;
     }
   state_->centroids = std::move(moved);
@@ -222,6 +228,46 @@ double KMeansBatches<T>::inertia() const {
   if (!std::isfinite(inertia))
     throw InputError("the inertia is beyond the range of double; scale the points or their weights down");
   return state_->metric == KMeansMetric::cosine ? 0.5 * inertia : inertia;
+}
+
+template <class T>
+std::vector<std::byte> KMeansBatches<T>::save() const {
+  return execution::whole_call([&] {
+    const MatrixView<const T> centroids = state_->view();
+    const std::array<std::int64_t, 3> shape{centroids.rows(), centroids.columns(),
+                                            static_cast<std::int64_t>(state_->metric)};
+    core::ExactAccumulator inertia = state_->inertia;
+    core::NpzContent content;
+    content.add<std::int64_t>("shape", shape);
+    content.add("centroids", std::span(shape).first(2), centroids.data());
+    content.add<std::int64_t>("inertia", inertia.propagated_limbs());
+    state_->sums.save(content);
+    return content.bytes();
+  });
+}
+
+template <class T>
+KMeansBatches<T> KMeansBatches<T>::restore(std::span<const std::byte> saved) {
+  return execution::whole_call([&] {
+    const core::NpzArrays arrays(saved, "saved KMeansBatches");
+    const std::vector<std::int64_t> shape = arrays.get<std::int64_t>("shape");
+    const std::vector<std::int64_t> limbs = arrays.get<std::int64_t>("inertia");
+    if (shape.size() != 3 || shape[0] < 1 || shape[1] < 1 || shape[2] < 0 || shape[2] > 1 ||
+        limbs.size() != core::accumulator_limbs)
+      throw InputError(about("saved") + "KMeansBatches saves other arrays");
+    const std::vector<T> coordinates = arrays.get<T>("centroids", shape[1]);
+    const MatrixView<const T> centroids(coordinates.data(), std::ssize(coordinates) / shape[1], shape[1]);
+    if (centroids.rows() != shape[0])
+      throw InputError(about("saved") + "there are " + std::to_string(centroids.rows()) + " centroids, not " +
+                       std::to_string(shape[0]));
+    require_coordinates(centroids, "saved");
+    auto state = std::make_unique<State>(State{Matrix<T>::copy_of(centroids),
+                                               static_cast<KMeansMetric>(shape[2]),
+                                               room::BatchSums<T>::restore(arrays, shape[0], shape[1]),
+                                               {}});
+    state->inertia.merge(limbs);
+    return KMeansBatches(std::move(state));
+  });
 }
 
 template class KMeansBatches<float>;
