@@ -25,6 +25,25 @@ namespace {
 /// KMeansBatches of either element type. Jobs run without the GIL, so a second thread that uses the object at the same
 /// time gets a UsageError.
 class Batches {
+  using Either = std::variant<KMeansBatches<float>, KMeansBatches<double>>;
+
+  template <class Call>
+  static auto without_gil(const Call& call) {
+    const nb::gil_scoped_release release;
+    return call();
+  }
+
+  template <class Call>
+  auto use(const Call& call) {
+    if (in_use_.test_and_set())
+      throw UsageError("this KMeansBatches is in use: give each thread its own, and merge() them at the end");
+    const struct Release {
+      std::atomic_flag& flag;
+      ~Release() { flag.clear(); }
+    } release{in_use_};
+    return std::visit(call, batches_);
+  }
+
  public:
   Batches(const Input& centroids, const std::string& metric)
       : batches_(with_element_of(centroids, [&]<class T>(T) -> Either {
@@ -95,25 +114,6 @@ class Batches {
   }
 
  private:
-  using Either = std::variant<KMeansBatches<float>, KMeansBatches<double>>;
-
-  template <class Call>
-  static auto without_gil(const Call& call) {
-    const nb::gil_scoped_release release;
-    return call();
-  }
-
-  template <class Call>
-  auto use(const Call& call) {
-    if (in_use_.test_and_set())
-      throw UsageError("this KMeansBatches is in use: give each thread its own, and merge() them at the end");
-    const struct Release {
-      std::atomic_flag& flag;
-      ~Release() { flag.clear(); }
-    } release{in_use_};
-    return std::visit(call, batches_);
-  }
-
   Either batches_;
   std::atomic_flag in_use_;
 };

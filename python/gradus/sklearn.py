@@ -14,7 +14,7 @@ and by which variant, and which calls scikit-learn computed and why. In a progra
 
 KMeans keeps its class: only its methods are replaced. Objects that exist already, subclasses, clone(), pickle and
 isinstance() work as before, and an estimator that Gradus has fitted can be unpickled where Gradus is not installed.
-Whatever Gradus lacks (sparse matrices, a callable init, MiniBatchKMeans), scikit-learn computes.
+scikit-learn computes sparse matrices, a callable init, MiniBatchKMeans, and whatever Gradus refuses.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _end_journal() -> None:
 
 # --- One call -----------------------------------------------------------------------------------------------------------
 
-_NO_MINI_BATCHES = "Gradus has no MiniBatchKMeans"
+_NO_MINI_BATCHES = "MiniBatchKMeans is not replaced; gradus.MiniBatchKMeans is a class by itself"
 # Methods that scikit-learn's fit() calls and a subclass may override.
 _STEPS = ("_init_centroids", "_check_params_vs_input", "_validate_center_shape", "_check_test_data")
 

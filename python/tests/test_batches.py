@@ -33,14 +33,14 @@ def test_batches_give_a_fit(dtype, metric, weighted):
     points = blobs(dtype)
     weights = np.random.default_rng(1).random(len(points)).astype(dtype) if weighted else None
     expected = gradus.kmeans(
-        points, 6, init=points[:6], weights=weights, metric=metric, tolerance=0, empty="keep", max_iterations=25
+        points, 6, init=points[:6], weights=weights, metric=metric, tolerance=0, empty="keep", max_iterations=6
     )
     for size in SIZES:
-        for seed in range(4):
-            order = parts(points, size, seed)[: None if size > 1 else 2000]
+        for seed in range(4 if size > 1 else 1):
+            order = parts(points, size, seed)
             fit = gradus.kmeans_batches(
                 lambda: ((points[rows], None if weights is None else weights[rows]) for rows in order), 6,
-                init=points[:6], metric=metric, max_iterations=25,
+                init=points[:6], metric=metric, max_iterations=6,
             )  # fmt: skip
             assert same(fit.centroids, expected.centroids), (size, seed)
             assert (fit.counts == expected.counts).all() and fit.inertia == expected.inertia
