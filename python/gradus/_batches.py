@@ -101,7 +101,7 @@ class KMeansBatches:
 
     def means(self) -> Array:
         """Returns the exact weighted mean of each cluster, rounded once. A cluster without weight keeps its centroid."""
-        return self._batches.means()  # type: ignore[no-any-return]
+        return self._batches.means()  # type: ignore[return-value]
 
     def move(self) -> float:
         """Moves the centroids to means(). Returns the sum of their squared movements."""
@@ -119,17 +119,17 @@ class KMeansBatches:
     @property
     def centroids(self) -> Array:
         """A copy of the present centroids, clusters x d."""
-        return self._batches.centroids()  # type: ignore[no-any-return]
+        return self._batches.centroids()  # type: ignore[return-value]
 
     @property
     def counts(self) -> Array:
         """The number of points in the sums of each cluster, of int64."""
-        return self._batches.counts()  # type: ignore[no-any-return]
+        return self._batches.counts()  # type: ignore[return-value]
 
     @property
     def weights(self) -> Array:
         """The weight of the points in the sums of each cluster, rounded once, of float64."""
-        return self._batches.weights()  # type: ignore[no-any-return]
+        return self._batches.weights()  # type: ignore[return-value]
 
     @property
     def inertia(self) -> float:

@@ -311,7 +311,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
         """Sets the parameters of a constructor, which are its local variables."""
-        vars(self).update({name: value for name, value in given.items() if name != "self"})
+        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
 
     @classmethod
     @functools.cache
@@ -537,7 +537,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             self._explain(error, rows)
 
 
-class KMeans(_Callbacks, _BaseKMeans):
+class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     """K-means clustering with the interface of scikit-learn's estimator.
 
     Parameters, attributes, warnings and messages match `sklearn.cluster.KMeans`. `algorithm` and `copy_x` have no
@@ -960,7 +960,8 @@ class MiniBatchKMeans(_BaseKMeans):
     def _best_start(self, read: Any, rows: Array, weights: Array | None, init: Any, random_state: Any) -> Array:
         """Returns the initial centroids of the smallest inertia among n_init choices, measured on random rows."""
         chosen = random_state.randint(0, len(rows), self._init_size)
-        best, least = None, math.inf
+        best: Array | None = None
+        least = math.inf
         for number in range(1, self._n_init + 1):
             if self.verbose:
                 print(f"Init {number}/{self._n_init} with method {init}")

@@ -96,6 +96,18 @@ def test_mini_batches_keep_earlier_points():
     assert batches.counts.tolist() == [0, 0] and batches.inertia == 0
 
 
+def test_points_of_weight_zero_are_only_counted():
+    batches = gradus.KMeansBatches([[0.0], [10.0]])
+    assert batches.add([[4.0], [9.0], [8.0]], weights=[0, 0, 0]).tolist() == [0, 1, 1]
+    assert batches.counts.tolist() == [1, 2] and batches.weights.tolist() == [0, 0] and batches.inertia == 0
+    assert batches.move() == 0
+    batches.add([[1.0]], weights=[2])
+    batches.move()
+    assert batches.centroids.tolist() == [[1.0], [10.0]]
+    with pytest.raises(gradus.InputError, match="2 weights for 1 points"):
+        batches.add([[1.0]], weights=[0, 0])
+
+
 def test_first_centroids_come_from_the_first_batch():
     points = blobs()
     fit = gradus.kmeans_batches(lambda: [points[:500], points[500:]], 4, seed=3)
@@ -149,7 +161,7 @@ def test_errors_leave_the_object_unchanged():
     bad[700, 1] = np.nan
     with pytest.raises(gradus.InputError, match="row 700, column 1"):
         batches.add(bad)
-    with pytest.raises(gradus.UsageError, match="weights"):
+    with pytest.raises(gradus.InputError, match="2 weights for 997 points"):
         batches.add(points, weights=[1, 2])
 
     def stop(*_):

@@ -50,15 +50,7 @@ void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_
 /// Returns a copy of the centroids; for the cosine metric, with the unit length that a fit from them would give them.
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
-  KMeansOptions options;
-  options.clusters = centroids.rows();
-  options.init = KMeansInit::given;
-  options.fewer_distinct = KMeansFewerDistinct::accept;
-  options.metric = metric;
-  Execution on_cpu;
-  on_cpu.device = Device::cpu;
-  return std::move(
-      kmeans_initial_centroids(centroids, options, KMeansMemory<T>{.initial_centroids = centroids}, on_cpu).centroids);
+  return metric == KMeansMetric::cosine ? room::unit_centroids(centroids, {}) : Matrix<T>::copy_of(centroids);
 }
 
 }  // namespace
@@ -115,8 +107,16 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
     throw UnsupportedError(about("communicator") +
                            "batches are added by one process; merge() combines the sums of several");
   if (points.rows() == 0 && (points.columns() == 0 || points.columns() == state_->centroids.columns())) return {};
+  // A call refuses weights that are all zero, but a batch may have only points of weight zero.
+  const VectorView<const T> weights = memory.weights;
+  const bool weightless =
+      !weights.empty() && weights.size() == points.rows() &&
+      std::all_of(weights.data(), weights.data() + weights.size(), [](T weight) { return weight == 0; });
+  KMeansMemory<T> of_prediction = memory;
+  if (weightless) of_prediction.weights = {};
   KMeansPrediction prediction =
-      kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, memory, execution);
+      kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, of_prediction, execution);
+  if (weightless) prediction.inertia = 0;
   execution::whole_call([&] {
     const int threads = cpu::thread_count(execution);
     const std::uint64_t bytes = state_->sums.bytes_with(room::BatchSums<T>::words_of(points, memory.weights, threads));
