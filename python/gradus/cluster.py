@@ -801,8 +801,8 @@ class MiniBatchKMeans(_BaseKMeans):
     smoothed inertia of the batches and by `tol`; and centroids of little weight move to random points of the batch.
 
     A centroid is the correctly rounded mean of all points that it was ever given, in fit and in each partial_fit.
-    Therefore partial_fit from given centroids has the same bits with any number of threads, on CPU and GPU. A pickle
-    keeps the sums, and partial_fit continues after it with the same bits.
+    Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle keeps the
+    sums, and partial_fit continues after it with the same bits.
 
     Differences from scikit-learn:
 
