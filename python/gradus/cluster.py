@@ -797,8 +797,9 @@ class MiniBatchKMeans(_BaseKMeans):
     """Mini-batch k-means with exact means and the interface of scikit-learn's estimator.
 
     Parameters, attributes, warnings and messages match `sklearn.cluster.MiniBatchKMeans`. So does the algorithm: fit
-    draws batches with replacement, in which `sample_weight` sets the probability of a row; it stops early by the
-    smoothed inertia of the batches and by `tol`; and centroids of little weight move to random points of the batch.
+    draws batches with replacement, where `sample_weight` sets the probability of a row (in scikit-learn since 1.9); it
+    stops early by the smoothed inertia of the batches and by `tol`; and centroids of little weight move to random points
+    of the batch.
 
     A centroid is the correctly rounded mean of all points that it was ever given, in fit and in each partial_fit.
     Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle keeps the
@@ -811,7 +812,7 @@ class MiniBatchKMeans(_BaseKMeans):
       decision about later reassignments counts this weight in both.
     * `cluster_centers_` cannot be changed between two calls of partial_fit, because the sums belong to it.
     * random_state is an integer of 64 bits, a `RandomState`, a `numpy.random.Generator` or None. From given centroids,
-      the same integer draws the same batches as in scikit-learn.
+      the same integer draws the same batches as in scikit-learn 1.9.
 
     The metric is Euclidean. For the cosine metric use KMeans or KMeansBatches. X on a GPU is copied to host memory, and
     sparse X becomes dense: the whole of it in fit, only the batch in partial_fit.

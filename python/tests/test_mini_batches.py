@@ -110,10 +110,11 @@ def test_the_same_bits_for_threads_and_variants(dtype):
     assert len(streams) == len(fits) == 1
 
 
-def centers_and_numbers(model):
-    return model.cluster_centers_, model.n_steps_, getattr(model, "n_iter_", None)
+# Earlier versions draw rows with equal probability and weight them in the batch.
+draws_alike = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 
+@pytest.mark.skipif(not draws_alike, reason="scikit-learn older than 1.9 draws other batches")
 @pytest.mark.parametrize("options", [
     {}, {"batch_size": 30}, {"batch_size": 30, "tol": 1e-3, "max_no_improvement": None}, {"max_no_improvement": 3, "batch_size": 50},
     {"max_iter": 2, "batch_size": 77}, {"batch_size": 10_000}, {"verbose": 1, "batch_size": 40}, {"compute_labels": False, "batch_size": 40},
@@ -211,7 +212,7 @@ def test_parameters():
 
 def test_names_frames_and_pipelines():
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
-    for method in ("fit", "partial_fit"):
+    for method in ("fit", "partial_fit") if draws_alike else ("partial_fit",):
         theirs, ours = both(
             lambda module: getattr(
                 module.MiniBatchKMeans(3, init=X[:3], n_init=1, random_state=0, reassignment_ratio=0).set_output(transform="pandas"),
