@@ -66,6 +66,24 @@ class State(unittest.TestCase):
             (self.root / name).write_text("int b;\n")
         self.assertEqual(self.digest(), first)
 
+    def test_of_the_api_only_the_measured_call_counts(self):
+        api = self.root / "src/toy/api"
+        api.mkdir()
+        (api / "fit.cpp").write_text('#include "toy/api/run.hpp"\n')
+        (api / "run.hpp").write_text("int b;\n")
+        with unittest.mock.patch.dict(figures.MEASURED_CALL, toy="fit"):
+            seen = {self.digest()}
+            (api / "predict.cpp").write_text("int b;\n")
+            self.assertEqual({self.digest()}, seen)
+            for name, text in (("fit.cpp", '#include "toy/api/run.hpp"\nint a;\n'), ("run.hpp", "int c;\n"), ("run.cpp", "int c;\n")):
+                (api / name).write_text(text)
+                seen.add(self.digest())
+        self.assertEqual(len(seen), 4)
+
+    def test_every_measured_call_is_there(self):
+        for problem, call in figures.MEASURED_CALL.items():
+            self.assertTrue((ROOT / "src" / problem / "api" / f"{call}.cpp").is_file(), problem)
+
     def test_no_measured_code_includes_what_is_unmeasured(self):
         folders = "|".join(figures.UNMEASURED)
         included = re.compile(rf'#include [<"](?:[^">]*/)?(?:(?:{folders})/[^">]*|\w+_(?:{folders})\.hpp)[">]')
