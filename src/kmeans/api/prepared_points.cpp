@@ -1,5 +1,8 @@
 #include "kmeans/api/prepared_points.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/phases.hpp"
@@ -12,6 +15,23 @@
 #include "kmeans/seeding/initialize.hpp"
 
 namespace gradus::kmeans_detail {
+
+namespace {
+
+/// Returns true if the row has unit length, up to the rounding of its coordinates and of the sum of their squares.
+template <class T>
+bool has_unit_length(const T* row, std::int64_t d) {
+  double squares = 0;
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const auto value = static_cast<double>(row[dim]);
+    squares = std::fma(value, value, squares);
+  }
+  constexpr double of_coordinates = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double of_sum = static_cast<double>(d) * std::numeric_limits<double>::epsilon();
+  return std::abs(squares - 1) <= of_coordinates + of_sum;
+}
+
+}  // namespace
 
 template <class T>
 PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids,
@@ -36,7 +56,12 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> po
 
 template <class T>
 void PreparedPoints<T>::scale_centroids(const JobPlan<T>& plan) {
-  unit_centroids_ = unit_centroids(centroids_, plan.here.stop);
+  unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, plan.here.stop);
+  // The centroids of a fit already have unit length, up to rounding. Scaling them again could change their last bits,
+  // and hence the labels of points that are equally near to two centroids.
+  for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster)
+    if (has_unit_length(centroids_.row(cluster), centroids_.columns()))
+      std::copy_n(centroids_.row(cluster), centroids_.columns(), unit_centroids_.row(cluster));
   centroids_ = std::as_const(unit_centroids_).view();
 }
 

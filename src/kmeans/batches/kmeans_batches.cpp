@@ -47,10 +47,25 @@ void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_
     }
 }
 
+/// Returns true if a fit would use the centroid as it is with the cosine metric (api/prepared_points.cpp).
+template <class T>
+bool has_unit_length(const T* centroid, std::int64_t columns) {
+  double squares = 0;
+  for (std::int64_t column = 0; column < columns; ++column)
+    squares = std::fma(static_cast<double>(centroid[column]), static_cast<double>(centroid[column]), squares);
+  return std::abs(squares - 1) <= 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) +
+                                      static_cast<double>(columns) * std::numeric_limits<double>::epsilon();
+}
+
 /// Returns a copy of the centroids; for the cosine metric, with the unit length that a fit from them would give them.
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
-  return metric == KMeansMetric::cosine ? room::unit_centroids(centroids, {}) : Matrix<T>::copy_of(centroids);
+  if (metric == KMeansMetric::euclidean) return Matrix<T>::copy_of(centroids);
+  Matrix<T> unit = room::unit_rows(centroids, "centroids", 1, {});
+  for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster)
+    if (has_unit_length(centroids.row(cluster), centroids.columns()))
+      std::copy_n(centroids.row(cluster), centroids.columns(), unit.row(cluster));
+  return unit;
 }
 
 }  // namespace

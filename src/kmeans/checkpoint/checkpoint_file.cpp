@@ -46,6 +46,11 @@ std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t f
 // Arrays of the file
 
 template <class T>
+void add_vector(core::NpzContent& content, std::string_view name, std::span<const T> values) {
+  content.add(name, std::array{static_cast<std::int64_t>(values.size())}, values.data());
+}
+
+template <class T>
 void add_matrix(core::NpzContent& content, std::string_view name, MatrixView<const T> rows) {
   content.add(name, std::array{rows.rows(), rows.columns()}, rows.data());
 }
@@ -60,7 +65,7 @@ void add_history(core::NpzContent& content, const std::string& prefix, std::span
     changed.push_back(iteration.changed);
   }
   content.add(prefix + "history", std::array{static_cast<std::int64_t>(history.size()), figures}, real.data());
-  content.add(prefix + "changed", std::span(std::as_const(changed)));
+  add_vector(content, prefix + "changed", std::span(std::as_const(changed)));
 }
 
 std::vector<KMeansIteration> history_of(const core::NpzArrays& arrays, const std::string& prefix) {
@@ -250,15 +255,15 @@ int CheckpointFile<T>::steps_to_make(int iterations) const {
 template <class T>
 core::NpzContent CheckpointFile<T>::begin() const {
   core::NpzContent content;
-  content.add("job", std::span(reinterpret_cast<const unsigned char*>(job_.data()), job_.size()));
+  add_vector(content, "job", std::span(reinterpret_cast<const unsigned char*>(job_.data()), job_.size()));
   std::array<std::int64_t, 4> progress{restart_, -1, 0, 0};
   if (best_ != nullptr)
     progress = {restart_, best_->restart, best_->converged ? 1 : 0, static_cast<std::int64_t>(best_->stop_reason)};
-  content.add("progress", std::span<const std::int64_t>(progress));
+  add_vector(content, "progress", std::span<const std::int64_t>(progress));
   if (best_ == nullptr) return content;
   add_matrix(content, "best_centroids", best_->centroids.view());
   add_history(content, "best_", best_->history);
-  content.add("best_inertia", std::span(&best_->inertia, 1));
+  add_vector(content, "best_inertia", std::span(&best_->inertia, 1));
   return content;
 }
 
@@ -276,9 +281,9 @@ template <class T>
 void CheckpointFile<T>::write_seeding() {
   core::NpzContent content = begin();
   if (!seeding.chosen.empty() || !seeding.sample.empty()) {
-    content.add("sample", std::span<const std::int64_t>(seeding.sample));
-    content.add("rounds", std::span<const std::int64_t>(seeding.rounds));
-    content.add("chosen", std::span<const std::int64_t>(seeding.chosen));
+    add_vector(content, "sample", std::span<const std::int64_t>(seeding.sample));
+    add_vector(content, "rounds", std::span<const std::int64_t>(seeding.rounds));
+    add_vector(content, "chosen", std::span<const std::int64_t>(seeding.chosen));
   }
   start(std::move(content));
 }

@@ -291,6 +291,17 @@ TYPED_TEST(Batches, ContinueAfterTheyWereSaved) {
   }
 }
 
+TYPED_TEST(Batches, KeepTheBitsOfFittedCentroids) {
+  using T = TypeParam;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Data<T> data = data_of<T>(one);
+    const KMeansResult<T> fit = fit_of(data, one, 3);
+    const KMeansBatches<T> batches(fit.centroids.view(), one.metric);
+    EXPECT_TRUE(same_bits(batches.centroids().data(), fit.centroids.data(), one.k * one.d));
+  }
+}
+
 TYPED_TEST(Batches, RefuseDamagedBytes) {
   using T = TypeParam;
   const Data<T> data = data_of<T>(cases[2]);
