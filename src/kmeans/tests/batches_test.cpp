@@ -322,7 +322,7 @@ TYPED_TEST(Batches, RefuseDamagedBytes) {
 
   // Archives without damage that hold other sums.
   struct Arrays {
-    std::vector<std::int64_t> shape{2, 1, 0}, range{0, 2}, words{1, 2, 3, 4}, counts{5, 6}, weights,
+    std::vector<std::int64_t> shape{2, 1, 0}, range{0, 2}, words{1, 2, 3, 4}, counts{5, 6}, weights{},
         inertia = std::vector<std::int64_t>(136);
     std::vector<T> centroids{T{1}, T{2}};
   };
