@@ -205,7 +205,6 @@ class Tables(unittest.TestCase):
             return {one.name for one in functions if "batch" in [argument.arg for argument in one.args.kwonlyargs]}
         self.assertEqual(calls_with_it("python/gradus/_kmeans.py"), {"kmeans", "choose_clusters", "kmeans_memory"})
         self.assertEqual(calls_with_it("python/gradus/cluster.py"), {"__init__"})
-        self.assertIn("        self.batch = batch\n", written["python/gradus/cluster.py"])
 
 
 if __name__ == "__main__":
