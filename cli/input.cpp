@@ -24,6 +24,12 @@ namespace {
 
 }  // namespace
 
+std::string points_help() {
+  return "points, one per row: " + files::endings_for(files::Reader::points, ", ") +
+         " (the array of a file that has several: file.npz:array; the pixels of a picture); - for CSV on standard "
+         "input";
+}
+
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading) {
   options.choice("--header", reading.header, std::string(bench::header_help));
   // A file may be read several times, once for each element type that it might have. Its notes are printed only once.

@@ -21,6 +21,9 @@ namespace gradus::files {
 #define GRADUS_POINTS_FORMATS \
   FORMAT(npy) \
   FORMAT(npz) \
+  FORMAT(safetensors) \
+  FORMAT(texmex) \
+  FORMAT(big_ann) \
   FORMAT(csv) \
   FORMAT(image)
 // clang-format on
