@@ -24,6 +24,12 @@ namespace {
 
 }  // namespace
 
+std::string points_help() {
+  return "points, one per row: " + files::endings_for(files::Reader::points, ", ") +
+         " (the array of a file that has several: file.npz:array; the pixels of a picture); - for CSV on standard "
+         "input";
+}
+
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading) {
   options.choice("--header", reading.header, std::string(bench::header_help));
   // A file may be read several times, once for each element type that it might have. Its notes are printed only once.
@@ -133,7 +139,7 @@ files::PointsOf<T> read_matrix_as(const std::string& path, files::ReadOptions re
 
 template <class T>
 files::VectorOf<T> read_vector_as(const std::string& path, const files::ReadOptions& reading) {
-  const files::PointsOf<T> matrix = read_matrix_as<T>(path, files::with_all_columns(reading));
+  const files::PointsOf<T> matrix = files::without_gaps(read_matrix_as<T>(path, files::with_all_columns(reading)));
   const std::int64_t rows = matrix.view.rows();
   const std::int64_t columns = matrix.view.columns();
   if (rows != 1 && columns != 1)

@@ -14,6 +14,9 @@
 
 namespace gradus::cli {
 
+/// Returns the help of an input that holds points.
+std::string points_help();
+
 /// Adds --header auto|yes|no. Readers report doubtful guesses on standard error.
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading);
 /// The special roles of columns that a command supports.

@@ -536,9 +536,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
 
 void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& arguments, Session& session) {
   Options::required(options.files("INPUT", arguments->inputs, "INPUT...",
-                                  "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
-                                  "pixels; - for CSV on standard input; several files, or a quoted pattern of names, "
-                                  "are read one after the other"));
+                                  points_help() + "; several files, or a quoted pattern of names, are read one after "
+                                                  "the other"));
   Options::required(options.value("-k,--clusters", "N",
                                   "number of clusters; several (2..20 or 4,8,16) are compared, and the best is kept",
                                   [arguments = arguments.get()](const std::string& text) {

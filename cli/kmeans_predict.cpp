@@ -298,9 +298,7 @@ std::shared_ptr<PredictArguments> add_arguments(Options& options, const Session&
       options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
                    "the folder that 'gradus kmeans' wrote, with its metric and standardization; or any file "
                    "with a centroid per row"));
-  Options::required(options.file("INPUT", arguments->input, "INPUT",
-                                 "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
-                                 "pixels; - for CSV on standard input"));
+  Options::required(options.file("INPUT", arguments->input, "INPUT", points_help()));
   add_table_output(options, arguments->output, written + " [text on standard output]");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading,

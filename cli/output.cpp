@@ -14,7 +14,7 @@
 #include "core/text.hpp"
 #include "files/file.hpp"
 #include "files/npy.hpp"
-#include "files/npz.hpp"
+#include "files/points.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cli {
@@ -128,8 +128,7 @@ TableFormat table_format(const std::string& path, bool json) {
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   for (const std::string& output : outputs)
     for (const std::string& one : inputs) {
-      const std::optional<files::NpzPath> array = files::npz_path(one);
-      const std::string& input = array ? array->file : one;
+      const std::string input = files::file_of_points(one);
       std::error_code none;  // ignored: if a file does not exist, nothing is overwritten
       if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
           std::filesystem::equivalent(output, input, none))

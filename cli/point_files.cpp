@@ -434,8 +434,8 @@ files::Points read_points_for_all(const std::string& path, const files::ReadOpti
   const std::vector<T> values = ranks.from(0, [&] {
     points = read_points_as<T>(path, reading);
     columns = points.columns();
-    const T* const first = points.view<T>().data();
-    return std::vector<T>(first, first + points.rows() * columns);
+    const files::PointsOf<T> packed = files::without_gaps(std::get<files::PointsOf<T>>(points.values));
+    return std::vector<T>(packed.view.data(), packed.view.data() + points.rows() * columns);
   });
   columns = ranks.from(0, [&] { return std::vector{columns}; }).front();
   Matrix<T> rows(columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns, columns);

@@ -50,8 +50,8 @@ enum class PerRank : bool { no, yes };
 
 /// Reads files. A name may be a pattern (*, ?, []), which stands for the files of files_like(). Throws InputError
 /// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A rank reads
-/// only its own rows of a .npy file in C order. The first rank reads all other files and sends their rows in chunks.
-/// Collective: an error on one rank is thrown on all ranks.
+/// only its own rows of a file for which files::shape_in_rows() returns a shape. The first rank reads all other files
+/// and sends their rows in chunks. Collective: an error on one rank is thrown on all ranks.
 ///
 /// With PerRank::yes, `inputs` contains one name, from which file_of_rank() makes the name of this rank's file. The
 /// points are the rows of all ranks' files, in the order of the ranks.

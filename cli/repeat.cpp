@@ -13,7 +13,7 @@
 #include "cli/help.hpp"
 #include "cli/point_files.hpp"
 #include "core/text.hpp"
-#include "files/npz.hpp"
+#include "files/points.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cli {
@@ -80,12 +80,11 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-/// Returns true if the name is an existing file, an array of an archive (file.npz:array), or a pattern of names.
+/// Returns true if the name is an existing file, an array of a file (file.npz:array), or a pattern of names.
 bool names_a_file(const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(name, none)) return true;
-  if (const std::optional<files::NpzPath> array = files::npz_path(name))
-    return std::filesystem::exists(array->file, none);
+  if (const std::string file = files::file_of_points(name); file != name) return std::filesystem::exists(file, none);
   return !files_like(name).empty();
 }
 

@@ -1,27 +1,22 @@
 #include "files/npy.hpp"
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "core/exact_conversion.hpp"
 #include "core/npz.hpp"
-#include "core/stop.hpp"
 #include "core/text.hpp"
+#include "files/elements.hpp"
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
 #include "files/foreign_formats.hpp"
+#include "files/header_cursor.hpp"
 #include "files/points_format.hpp"
 
 namespace gradus::files {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "native byte order must be little-endian here");
 
 constexpr std::string_view magic = "\x93NUMPY";
 
@@ -37,11 +32,11 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-class HeaderParser {
+class HeaderParser : HeaderCursor {
  public:
   /// `offset` is the position of `text` in the file, for messages.
   HeaderParser(std::string_view text, std::size_t offset, std::string_view name)
-      : text_(text), offset_(offset), name_(name) {}
+      : HeaderCursor(text, offset, name, ".npy") {}
 
   Header parse() {
     std::optional<std::string> descr;
@@ -50,8 +45,8 @@ class HeaderParser {
     expect('{');
     while (!accept('}')) {
       skip_blanks();
-      const std::size_t start = position_;
-      const std::string_view key = string();
+      const std::size_t start = position();
+      const std::string_view key = string(quotes);
       expect(':');
       if (key == "descr" && !descr) descr = type_string();
       else if (key == "fortran_order" && !fortran_order) fortran_order = boolean();
@@ -62,65 +57,25 @@ class HeaderParser {
       break;
     }
     skip_blanks();
-    if (position_ != text_.size()) fail(position_, "text follows the closing brace");
+    if (!at_end()) fail(position(), "text follows the closing brace");
     const char* const missing = !descr ? "descr" : !fortran_order ? "fortran_order" : !shape ? "shape" : nullptr;
-    if (missing) fail(position_, "the key '" + std::string(missing) + "' is missing");
+    if (missing) fail(position(), "the key '" + std::string(missing) + "' is missing");
     return {std::move(*descr), *fortran_order, std::move(*shape)};
   }
 
  private:
-  [[noreturn]] void fail(std::size_t position, const std::string& what) const {
-    const std::size_t byte = offset_ + position;
-    throw InputError("'" + std::string(name_) + "': bad .npy header at byte " + std::to_string(byte) + ": " + what,
-                     fields_at_byte(name_, byte));
-  }
-
-  bool at_end() const { return position_ == text_.size(); }
-
-  void skip_blanks() {
-    while (!at_end() && (text_[position_] == ' ' || text_[position_] == '\n' || text_[position_] == '\t')) ++position_;
-  }
-
-  bool accept(char wanted) {
-    skip_blanks();
-    if (at_end() || text_[position_] != wanted) return false;
-    ++position_;
-    return true;
-  }
-
-  void expect(char wanted) {
-    if (!accept(wanted)) fail(position_, std::string("'") + wanted + "' is expected");
-  }
-
-  bool accept_word(std::string_view word) {
-    skip_blanks();
-    if (!text_.substr(position_).starts_with(word)) return false;
-    position_ += word.size();
-    return true;
-  }
-
-  /// Returns the string at the current position. Escapes are not decoded, because no supported key or type has any.
-  std::string_view string() {
-    skip_blanks();
-    const std::size_t start = position_;
-    if (at_end() || (text_[start] != '\'' && text_[start] != '"')) fail(start, "a string is expected");
-    const std::size_t end = text_.find(text_[start], start + 1);
-    if (end == std::string_view::npos) fail(start, "the string does not end");
-    position_ = end + 1;
-    return text_.substr(start + 1, end - start - 1);
-  }
+  static constexpr std::string_view quotes = "'\"";
 
   std::string type_string() {
     skip_blanks();
-    if (!at_end() && (text_[position_] == '[' || text_[position_] == '('))
-      fail(position_, "a structured type; an array of plain numbers is expected");
-    return std::string(string());
+    if (is_at('[') || is_at('(')) fail(position(), "a structured type; an array of plain numbers is expected");
+    return std::string(string(quotes));
   }
 
   bool boolean() {
     if (accept_word("True")) return true;
     if (accept_word("False")) return false;
-    fail(position_, "True or False is expected");
+    fail(position(), "True or False is expected");
   }
 
   std::vector<std::int64_t> tuple() {
@@ -128,196 +83,22 @@ class HeaderParser {
     expect('(');
     bool comma = false;
     while (!accept(')')) {
-      if (!result.empty() && !comma) fail(position_, "',' or ')' is expected");
-      result.push_back(integer());
+      if (!result.empty() && !comma) fail(position(), "',' or ')' is expected");
+      result.push_back(integer("dimension"));
+      (void)accept_word("L");  // a long integer of Python 2
       comma = accept(',');
     }
-    if (result.size() == 1 && !comma) fail(position_, "a tuple is expected, such as (3,)");
+    if (result.size() == 1 && !comma) fail(position(), "a tuple is expected, such as (3,)");
     return result;
   }
-
-  std::int64_t integer() {
-    skip_blanks();
-    std::int64_t value = 0;
-    const char* const begin = text_.data() + position_;
-    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range) fail(position_, "the dimension overflows 64 bits");
-    if (error != std::errc{} || value < 0) fail(position_, "a dimension, zero or more, is expected");
-    position_ += static_cast<std::size_t>(end - begin);
-    if (!at_end() && text_[position_] == 'L') ++position_;  // a long integer of Python 2
-    return value;
-  }
-
-  std::string_view text_;
-  std::size_t offset_;
-  std::string_view name_;
-  std::size_t position_ = 0;
 };
-
-// ---- Elements ----
-
-struct Half {
-  std::uint16_t bits;
-};
-
-struct Bool {
-  std::uint8_t bits;
-};
-
-float widen(Half half) {
-  const std::uint32_t sign = std::uint32_t{half.bits & 0x8000u} << 16;
-  const std::uint32_t exponent = (half.bits >> 10) & 31u;
-  const std::uint32_t mantissa = half.bits & 0x3ffu;
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: zero and the subnormal numbers
-    return sign ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
-  return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
-}
-
-template <class Stored>
-Stored load(const std::byte* from, bool swap) {
-  std::array<std::byte, sizeof(Stored)> bytes;
-  std::memcpy(bytes.data(), from, sizeof(Stored));
-  if (swap) std::reverse(bytes.begin(), bytes.end());
-  return std::bit_cast<Stored>(bytes);
-}
-
-struct Source {
-  const std::byte* data;
-  std::int64_t rows;
-  std::int64_t columns;
-  bool fortran_order;  ///< true if the elements must be transposed into rows
-  bool swap;
-  std::span<const std::int64_t> shape;    ///< shape in the file, for messages
-  std::span<const std::int64_t> strides;  ///< strides in the file, for messages
-  std::string_view name;
-  const std::stop_token& stop;
-  std::int64_t first = 0;  ///< index of the first element in the file, for messages
-
-  void honour_stop() const { core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'"); }
-};
-
-template <class T, class Stored>
-T element(const Source& source, std::int64_t position) {
-  const Stored stored = load<Stored>(source.data + position * static_cast<std::int64_t>(sizeof(Stored)), source.swap);
-  if constexpr (std::is_same_v<Stored, Half>) {
-    return widen(stored);
-  } else if constexpr (std::is_same_v<Stored, Bool>) {
-    return stored.bits != 0 ? T{1} : T{0};
-  } else {
-    if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8) {
-      if (!core::is_exact_in<T>(stored))
-        refuse(source.name,
-               about_element(source.shape, source.strides, source.first + position,
-                             "the integer " + std::to_string(stored) +
-                                 (std::is_integral_v<T> ? " is beyond 64 bits with a sign" : " has no exact double")));
-    }
-    return static_cast<T>(stored);
-  }
-}
-
-template <class T, class Stored>
-Matrix<T> converted(const Source& source) {
-  Matrix<T> result(source.rows, source.columns);
-  if (source.rows == 0 || source.columns == 0) return result;
-  if (!source.fortran_order) {
-    const std::int64_t count = source.rows * source.columns;
-    for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
-      source.honour_stop();
-      for (std::int64_t position = first; position < std::min(first + core::operations_between_polls, count);
-           ++position)
-        result.data()[position] = element<T, Stored>(source, position);
-    }
-    return result;
-  }
-  // Transposes tile by tile, so that the source and the destination of a tile stay in the L1 cache.
-  constexpr std::int64_t tile = 32;
-  for (std::int64_t first_row = 0; first_row < source.rows; first_row += tile) {
-    const std::int64_t last_row = std::min(source.rows, first_row + tile);
-    for (std::int64_t first_column = 0; first_column < source.columns; first_column += tile) {
-      if (first_column % 1024 == 0) source.honour_stop();
-      const std::int64_t last_column = std::min(source.columns, first_column + tile);
-      for (std::int64_t column = first_column; column < last_column; ++column)
-        for (std::int64_t row = first_row; row < last_row; ++row)
-          result(row, column) = element<T, Stored>(source, column * source.rows + row);
-    }
-  }
-  return result;
-}
-
-template <class T, class Stored>
-PointsOf<T> values_of(const Source& source, const std::shared_ptr<const void>& owner) {
-  if constexpr (std::is_same_v<T, Stored>) {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(source.data) % alignof(T) == 0;
-    if (aligned && !source.swap && !source.fortran_order)
-      return {{reinterpret_cast<const T*>(source.data), source.rows, source.columns}, owner};
-  }
-  return own(converted<T, Stored>(source));
-}
-
-/// A supported element type: its size, and the function that converts the payload to values.
-template <class Values>
-struct ElementKind {
-  std::string_view name;  ///< the descr without byte order
-  std::size_t bytes;
-  std::size_t value_bytes;  ///< size of the converted value
-  Values (*read)(const Source&, const std::shared_ptr<const void>&);
-};
-
-template <class Values, class T, class Stored>
-constexpr ElementKind<Values> kind(std::string_view name) {
-  return {name, sizeof(Stored), sizeof(T),
-          [](const Source& source, const std::shared_ptr<const void>& owner) -> Values {
-            return values_of<T, Stored>(source, owner);
-          }};
-}
-
-template <class Values>
-constexpr std::array<ElementKind<Values>, 12> kinds{};  // one table for each type of result
-
-using Reals = decltype(NpyArray::values);
-template <>
-constexpr std::array<ElementKind<Reals>, 12> kinds<Reals> = {{
-    kind<Reals, float, Half>("f2"),
-    kind<Reals, float, float>("f4"),
-    kind<Reals, double, double>("f8"),
-    kind<Reals, float, std::int8_t>("i1"),
-    kind<Reals, float, std::int16_t>("i2"),
-    kind<Reals, double, std::int32_t>("i4"),
-    kind<Reals, double, std::int64_t>("i8"),
-    kind<Reals, float, std::uint8_t>("u1"),
-    kind<Reals, float, std::uint16_t>("u2"),
-    kind<Reals, double, std::uint32_t>("u4"),
-    kind<Reals, double, std::uint64_t>("u8"),
-    kind<Reals, float, Bool>("b1"),
-}};
-
-using Numbers = decltype(NpyNumbers::values);
-template <>
-constexpr std::array<ElementKind<Numbers>, 12> kinds<Numbers> = {{
-    kind<Numbers, float, Half>("f2"),
-    kind<Numbers, float, float>("f4"),
-    kind<Numbers, double, double>("f8"),
-    kind<Numbers, std::int32_t, std::int8_t>("i1"),
-    kind<Numbers, std::int32_t, std::int16_t>("i2"),
-    kind<Numbers, std::int32_t, std::int32_t>("i4"),
-    kind<Numbers, std::int64_t, std::int64_t>("i8"),
-    kind<Numbers, std::int32_t, std::uint8_t>("u1"),
-    kind<Numbers, std::int32_t, std::uint16_t>("u2"),
-    kind<Numbers, std::int64_t, std::uint32_t>("u4"),
-    kind<Numbers, std::int64_t, std::uint64_t>("u8"),
-    kind<Numbers, std::int32_t, Bool>("b1"),
-}};
 
 template <class Values>
 const ElementKind<Values>& find_kind(std::string_view descr, std::string_view name) {
   const char order = descr.empty() ? '\0' : descr[0];
-  for (const ElementKind<Values>& candidate : kinds<Values>)
-    if (descr.size() == 3 && descr.substr(1) == candidate.name &&
-        (order == '<' || order == '>' || order == '=' || (order == '|' && candidate.bytes == 1)))
-      return candidate;
+  const ElementKind<Values>* const found = descr.size() == 3 ? element_kind<Values>(descr.substr(1)) : nullptr;
+  if (found != nullptr && (order == '<' || order == '>' || order == '=' || (order == '|' && found->bytes == 1)))
+    return *found;
   std::string what = "values of type " + core::excerpt(descr);
   switch (descr.size() < 2 ? '\0' : descr[1]) {
     case 'O': what += " (Python objects)"; break;
@@ -356,16 +137,19 @@ struct Layout {
   std::int64_t count;
   std::span<const std::byte> data;
 
+  bool swap() const { return header.descr[0] == '>'; }
+
   // For arrays of one or two dimensions only.
   std::int64_t rows() const { return header.shape[0]; }
   std::int64_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
+  std::int64_t row_bytes() const { return columns() * static_cast<std::int64_t>(kind->bytes); }
   /// Returns true for Fortran order. A single row or column is the same in both orders.
   bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
 };
 
 /// The reader to which values of this type belong. Only graphs keep integers, as edge weights.
 template <class Values>
-constexpr Reader reader_of = std::is_same_v<Values, decltype(NpyNumbers::values)> ? Reader::graph : Reader::points;
+constexpr Reader reader_of = std::is_same_v<Values, Numbers> ? Reader::graph : Reader::points;
 
 template <class Values>
 Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name, bool is_tensor) {
@@ -388,7 +172,7 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + header_begin, header_size);
   Header header = HeaderParser(text, header_begin, name).parse();
 
-  const auto& element_kind = find_kind<Values>(header.descr, name);
+  const ElementKind<Values>& kind = find_kind<Values>(header.descr, name);
   const std::size_t dimensions = header.shape.size();
   if (is_tensor && dimensions > 64)  // NumPy's limit is 64
     refuse(name, "an array of " + std::to_string(dimensions) + " dimensions; at most 64 are expected");
@@ -398,14 +182,14 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   bool overflows = false;
   for (const std::int64_t size : header.shape) overflows = __builtin_mul_overflow(count, size, &count) || overflows;
   std::int64_t payload = 0;
-  if (overflows || __builtin_mul_overflow(count, static_cast<std::int64_t>(element_kind.bytes), &payload))
+  if (overflows || __builtin_mul_overflow(count, static_cast<std::int64_t>(kind.bytes), &payload))
     refuse(name, "the shape " + core::shape_text(header.shape) + " overflows 64 bits");
   const std::span<const std::byte> data = bytes.subspan(header_begin + header_size);
   if (static_cast<std::uint64_t>(payload) != data.size())
     refuse(name, "an array of shape " + core::shape_text(header.shape) + " and type " + core::excerpt(header.descr) +
                      " takes " + std::to_string(payload) + " bytes after the header, but " +
                      std::to_string(data.size()) + " are there");
-  return {std::move(header), &element_kind, count, data};
+  return {std::move(header), &kind, count, data};
 }
 
 /// Array is NpyArray, NpyNumbers or Tensor.
@@ -417,16 +201,37 @@ Array parse(std::span<const std::byte> bytes, std::string_view name, const std::
   const Header& header = layout.header;
   std::vector<std::int64_t> strides(header.shape.size());
   if (layout.count > 0) strides = strides_of(header.shape, header.fortran_order);
-  Source source{layout.data.data(), layout.count, 1, false, header.descr[0] == '>', header.shape, strides, name, stop};
+  StoredMatrix matrix{.data = layout.data.data(),
+                      .rows = layout.count,
+                      .columns = 1,
+                      .row_bytes = static_cast<std::int64_t>(layout.kind->bytes),
+                      .by_columns = false,
+                      .swap = layout.swap(),
+                      .shape = header.shape,
+                      .strides = strides,
+                      .name = name,
+                      .stop = stop};
   if constexpr (is_tensor) {
-    auto values = layout.kind->read(source, owner);
+    auto values = layout.kind->read(matrix, owner);
     return {header.shape, std::move(strides), std::move(values)};
   } else {
-    source.rows = layout.rows();
-    source.columns = layout.columns();
-    source.fortran_order = layout.by_columns();
-    return {header.shape, header.descr, layout.kind->read(source, owner)};
+    matrix.rows = layout.rows();
+    matrix.columns = layout.columns();
+    matrix.row_bytes = layout.row_bytes();
+    matrix.by_columns = layout.by_columns();
+    return {header.shape, header.descr, layout.kind->read(matrix, owner)};
   }
+}
+
+std::optional<RowsInFile> npy_rows(std::span<const std::byte> bytes, const std::string& path, const std::stop_token&) {
+  const auto layout = layout_of<Reals>(bytes, path, false);
+  if (layout.by_columns()) return std::nullopt;
+  return RowsInFile{.data = layout.data,
+                    .rows = layout.rows(),
+                    .columns = layout.columns(),
+                    .row_bytes = layout.row_bytes(),
+                    .kind = layout.kind,
+                    .swap = layout.swap()};
 }
 
 }  // namespace
@@ -444,31 +249,6 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop) {
 }
 
 Points to_points(NpyArray&& array) { return {.values = std::move(array.values), .picture = {}, .column_names = {}}; }
-
-NpyShape npy_shape(const std::string& path) {
-  const MappedFile file(path, Access::parts);
-  const auto layout = layout_of<Reals>(file.bytes(), path, false);
-  return {layout.rows(), layout.columns(),
-          layout.kind->value_bytes == sizeof(float) ? ElementType::f32 : ElementType::f64, !layout.by_columns()};
-}
-
-NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t rows, const std::stop_token& stop) {
-  const auto file = std::make_shared<const MappedFile>(path, Access::parts);
-  const auto layout = layout_of<Reals>(file->bytes(), path, false);
-  if (layout.by_columns() || first < 0 || rows < 0 || first > layout.rows() - rows)
-    refuse(path, "rows " + std::to_string(first) + " to " + std::to_string(first + rows) +
-                     " cannot be read of an array of shape " + core::shape_text(layout.header.shape));
-  const auto row_bytes = static_cast<std::size_t>(layout.columns()) * layout.kind->bytes;
-  const std::span<const std::byte> data =
-      layout.data.subspan(static_cast<std::size_t>(first) * row_bytes, static_cast<std::size_t>(rows) * row_bytes);
-  file->read_ahead(data);
-  std::vector<std::int64_t> strides(layout.header.shape.size());
-  if (layout.count > 0) strides = strides_of(layout.header.shape, layout.header.fortran_order);
-  const Source source{
-      data.data(), rows, layout.columns(),        false, layout.header.descr[0] == '>', layout.header.shape, strides,
-      path,        stop, first * layout.columns()};
-  return {layout.header.shape, layout.header.descr, layout.kind->read(source, file)};
-}
 
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
@@ -594,6 +374,7 @@ extern constinit const PointsFormat npy_points{
     .recognises = looks_like_npy,
     .has_any_name = true,
     .read = [](const std::string& path, const ReadOptions& options) { return to_points(read_npy(path, options.stop)); },
+    .rows_in = npy_rows,
     .read_tensor = read_npy_tensor,
     .in_stream = [](const ArrayBytes& all, const std::stop_token&) { return all; },
 };

@@ -36,19 +36,6 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
 
 Points to_points(NpyArray&& array);
 
-/// The shape of a .npy file, checked against the file's length. npy_shape() throws InputError like read_npy().
-struct NpyShape {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  ElementType type = ElementType::f32;  ///< the type that read_npy() returns
-  bool by_rows = true;  ///< true for C order, in which each row is contiguous and a part of the rows can be read alone
-};
-NpyShape npy_shape(const std::string& path);
-
-/// Reads `rows` rows, beginning with row `first`, without touching the rest of the file. The file must be by_rows.
-NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t rows,
-                       const std::stop_token& stop = {});
-
 /// Reads arrays of up to 64 dimensions, like read_npy() and parse_npy(). Also views arrays in Fortran order in place.
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,

@@ -3,15 +3,14 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <limits>
 #include <new>
 #include <vector>
 
-#include "core/names.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "files/array_path.hpp"
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
 #include "files/foreign_formats.hpp"
@@ -215,14 +214,6 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
   return read == packed.size() && written == into.size();
 }
 
-std::string names_of(const std::vector<Entry>& arrays, std::string_view file) {
-  constexpr std::size_t most = 8;
-  std::string text;
-  for (std::size_t index = 0; index < std::min(arrays.size(), most); ++index)
-    text += (index == 0 ? "" : ", ") + std::string(file) + ":" + core::without_control(arrays[index].name);
-  return arrays.size() > most ? text + " and " + std::to_string(arrays.size() - most) + " more" : text;
-}
-
 /// Returns true for the arrays of a matrix written by scipy.sparse.save_npz.
 bool are_a_sparse_matrix(const std::vector<Entry>& arrays) {
   return std::ranges::all_of(std::initializer_list<std::string_view>{"format", "shape", "data"},
@@ -231,38 +222,16 @@ bool are_a_sparse_matrix(const std::vector<Entry>& arrays) {
 
 const Entry& choose(const Archive& archive, std::string_view file, std::string_view array) {
   const std::vector<Entry>& arrays = archive.arrays();
-  if (arrays.empty()) archive.refuse("the archive holds no .npy array");
-  if (array.empty()) {
-    if (are_a_sparse_matrix(arrays))
-      archive.refuse(
-          "a sparse matrix of scipy.sparse.save_npz; dense arrays can be read: "
-          "numpy.save('dense.npy', scipy.sparse.load_npz(file).toarray()) makes one");
-    if (arrays.size() > 1)
-      archive.refuse("the archive holds " + std::to_string(arrays.size()) +
-                     " arrays; say which one: " + names_of(arrays, file));
-    return arrays.front();
-  }
-  // If several entries have the same name, the last one counts, as in Python.
-  const auto found =
-      std::find_if(arrays.rbegin(), arrays.rend(), [&](const Entry& entry) { return entry.name == array; });
-  if (found != arrays.rend()) return *found;
+  if (array.empty() && are_a_sparse_matrix(arrays))
+    archive.refuse(
+        "a sparse matrix of scipy.sparse.save_npz; dense arrays can be read: "
+        "numpy.save('dense.npy', scipy.sparse.load_npz(file).toarray()) makes one");
   std::vector<std::string_view> names;
   for (const Entry& entry : arrays) names.push_back(entry.name);
-  archive.refuse("there is no array " + core::excerpt(array) + core::did_you_mean(array, names) + "; there is " +
-                 names_of(arrays, file));
+  return arrays[choose_array(names, file, array)];
 }
 
 }  // namespace
-
-std::optional<NpzPath> npz_path(const std::string& path) {
-  if (ending_of(path) == ending) return NpzPath{path, ""};
-  std::string lower = path;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char character) { return static_cast<char>(std::tolower(character)); });
-  const std::size_t colon = lower.rfind(std::string(ending) + ":");
-  if (colon == std::string::npos || colon + ending.size() + 1 == path.size()) return std::nullopt;
-  return NpzPath{path.substr(0, colon + ending.size()), path.substr(colon + ending.size() + 1)};
-}
 
 bool looks_like_zip(std::span<const std::byte> bytes) {
   constexpr std::string_view magic = "PK\x03\x04";
@@ -316,7 +285,7 @@ ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view nam
 namespace {
 
 ArrayBytes array_in(const std::string& path, const std::stop_token& stop) {
-  const NpzPath named = *npz_path(path);
+  const ArrayPath named = *array_path(path, ending);
   const auto file = std::make_shared<const MappedFile>(named.file, Access::repeated);
   return find_npz_array(file->bytes(), named.file, named.array, file, stop);
 }
@@ -325,12 +294,12 @@ ArrayBytes array_in(const std::string& path, const std::stop_token& stop) {
 
 extern constinit const PointsFormat npz_points{
     .file = {.name = "archive of NumPy arrays",
-             .endings = ".npz",
+             .endings = ending,
              .rules =
                  "An archive of `.npy` arrays as `np.savez` and `np.savez_compressed` write it, also beyond 4 GiB; "
                  "`data.npz:name` says which array, where there are several. Sizes and checksums are checked",
              .may_be_packed = false},
-    .names = [](const std::string& path) { return npz_path(path).has_value(); },
+    .has_arrays = true,
     .recognises = looks_like_zip,
     .read =
         [](const std::string& path, const ReadOptions& options) {

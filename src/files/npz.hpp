@@ -17,14 +17,6 @@
 
 namespace gradus::files {
 
-struct NpzPath {
-  std::string file;
-  std::string array;  ///< name of the array without .npy; empty: the only array
-};
-
-/// Parses "a.npz" or "a.npz:name", whether the file exists or not. Returns nothing for other paths.
-std::optional<NpzPath> npz_path(const std::string& path);
-
 /// Returns true if the bytes begin like a non-empty ZIP archive.
 bool looks_like_zip(std::span<const std::byte> bytes);
 

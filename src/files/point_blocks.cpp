@@ -14,7 +14,7 @@ namespace gradus::files {
 struct PointBlocks::State {
   explicit State(const std::string& path) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return;
+    if (::stat(file_of_points(path).c_str(), &status) != 0) return;
     device = status.st_dev;
     file = status.st_ino;
     size = status.st_size;

@@ -5,8 +5,10 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "files/array_path.hpp"
 #include "files/csv.hpp"
 #include "files/file.hpp"
+#include "files/file_fields.hpp"
 #include "files/foreign_formats.hpp"
 #include "files/npy.hpp"
 #include "files/text_input.hpp"
@@ -19,6 +21,9 @@ namespace gradus::files {
 #define GRADUS_POINTS_FORMATS \
   FORMAT(npy) \
   FORMAT(npz) \
+  FORMAT(safetensors) \
+  FORMAT(texmex) \
+  FORMAT(big_ann) \
   FORMAT(csv) \
   FORMAT(image)
 // clang-format on
@@ -51,7 +56,7 @@ const RegisteredFormats registered(Reader::points, {.kind = "points", .rows = ro
 
 const PointsFormat* named_format(const std::string& path) {
   const auto found = std::ranges::find_if(formats, [&](const PointsFormat* format) {
-    return format->file.names(path) || (format->names != nullptr && format->names(path));
+    return format->file.names(path) || (format->has_arrays && array_path(path, format->file.endings));
   });
   return found == std::end(formats) ? nullptr : *found;
 }
@@ -67,6 +72,28 @@ const PointsFormat& format_of(const std::string& path) {
   refuse_foreign(as_text(file.bytes()), path, Reader::points);
   throw InputError("'" + path + "': neither its name nor its content says what kind of file it is; " +
                    readable(Reader::points));
+}
+
+/// Rows in a mapped file.
+struct MappedRows {
+  std::shared_ptr<const MappedFile> file;
+  RowsInFile rows;
+};
+
+/// Returns nothing if the rows of the file depend on each other.
+std::optional<MappedRows> rows_of(const std::string& path, const std::stop_token& stop) {
+  const PointsFormat& format = format_of(path);
+  if (format.rows_in == nullptr) return std::nullopt;
+  auto file = std::make_shared<const MappedFile>(file_of_points(path), Access::parts);
+  std::optional<RowsInFile> rows = format.rows_in(file->bytes(), path, stop);
+  if (!rows) return std::nullopt;
+  return MappedRows{std::move(file), *std::move(rows)};
+}
+
+Points points_of(const MappedRows& mapped, std::int64_t first, std::int64_t last, const std::string& path,
+                 const std::stop_token& stop) {
+  mapped.file->read_ahead(mapped.rows.bytes(first, last));
+  return mapped.rows.read(first, last, path, mapped.file, stop);
 }
 
 /// Returns the array in a stream, or nothing if the stream more likely holds text.
@@ -123,7 +150,11 @@ Points read_stream(TextInput& input, const ReadOptions& options) {
 }
 
 Points read_all(const std::string& path, const ReadOptions& options) {
-  if (!is_stream(path)) return format_of(path).read(path, options);
+  if (!is_stream(path)) {
+    if (const PointsFormat& format = format_of(path); format.read != nullptr) return format.read(path, options);
+    const MappedRows all = *rows_of(path, options.stop);
+    return points_of(all, 0, all.rows.rows, path, options.stop);
+  }
   TextInput input(path, options.stop);
   return read_stream(input, options);
 }
@@ -136,6 +167,13 @@ Points read(const std::string& path, const ReadOptions& options) {
 
 bool is_table(const std::string& path) {
   return is_stream(path) || (!names_format(Reader::frames, path) && format_of(path).is_table);
+}
+
+std::string file_of_points(const std::string& path) {
+  for (const PointsFormat* const format : formats)
+    if (format->has_arrays)
+      if (std::optional<ArrayPath> array = array_path(path, format->file.endings)) return std::move(array->file);
+  return path;
 }
 
 bool names_points(const std::string& path) { return named_format(path) != nullptr; }
@@ -157,21 +195,26 @@ ReadOptions with_all_columns(ReadOptions options) {
 }
 
 std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOptions& options) {
-  if (is_stream(path) || &format_of(path) != &npy_points) return std::nullopt;
-  const NpyShape shape = npy_shape(path);
-  if (!shape.by_rows) return std::nullopt;
-  std::int64_t columns = shape.columns;
+  if (is_stream(path)) return std::nullopt;
+  const std::optional<MappedRows> all = rows_of(path, options.stop);
+  if (!all) return std::nullopt;
+  std::int64_t columns = all->rows.columns;
   if (!options.columns.empty()) {
     const ChosenColumns chosen =
         choose_columns(options.columns, {}, static_cast<std::size_t>(columns), "'" + path + "'");
     if (chosen.id || chosen.weight) return std::nullopt;  // ids and weights need all rows together
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
-  return PointsShape{shape.rows, columns, options.type.value_or(shape.type)};
+  return PointsShape{all->rows.rows, columns, options.type.value_or(all->rows.type())};
 }
 
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options) {
-  Points points = choose(to_points(read_npy_rows(path, first, rows, options.stop)), path, options);
+  const std::optional<MappedRows> all = rows_of(path, options.stop);
+  if (!all || first < 0 || rows < 0 || first > all->rows.rows - rows)
+    throw InputError("'" + path + "': the file has no rows " + std::to_string(first) + " to " +
+                         std::to_string(first + rows) + " (excluded)",
+                     fields_of_file(path));
+  Points points = choose(points_of(*all, first, first + rows, path, options.stop), path, options);
   return options.type ? convert(std::move(points), *options.type, path, options.stop, first) : points;
 }
 
@@ -188,6 +231,7 @@ Points read_points(TextInput& input, const ReadOptions& options) {
 
 Tensor read_tensor(const std::string& path, const ReadOptions& options) {
   const auto of_points = [&](Points points) {
+    std::visit([](auto& table) { table = without_gaps(std::move(table)); }, points.values);
     Tensor tensor{.shape = {points.rows(), points.columns()}, .strides = {points.columns(), 1}, .values = {}};
     std::visit(
         [&](auto& table) {
@@ -218,7 +262,7 @@ VectorOf<T> read_vector(const std::string& path, const ReadOptions& options) {
   if (points.columns() != 1 && points.rows() != 1)
     throw InputError("'" + path + "': " + std::to_string(points.rows()) + " rows of " +
                      std::to_string(points.columns()) + " columns; one value per row is expected");
-  const PointsOf<T>& values = std::get<PointsOf<T>>(points.values);
+  const PointsOf<T> values = without_gaps(std::get<PointsOf<T>>(points.values));
   return {{values.view.data(), points.rows() * points.columns()}, values.owner};
 }
 template VectorOf<float> read_vector<float>(const std::string&, const ReadOptions&);

@@ -13,6 +13,9 @@ namespace gradus::files {
 
 class TextInput;
 
+/// Returns the path of the file: the path itself, or "a.npz" for the array "a.npz:name".
+std::string file_of_points(const std::string& path);
+
 /// Returns true if read_points() reads the file as a text table. For a stream, always returns true.
 bool is_table(const std::string& path);
 
@@ -28,8 +31,8 @@ bool is_npy(const std::string& path);
 /// Returns the options for another file of the same job. They select all columns and rows.
 ReadOptions with_all_columns(ReadOptions options);
 
-/// Reads points from .npy, .npz ("a.npz:name" if the archive has several arrays), .csv, .tsv, .txt, .png, .jpg or
-/// .jpeg. Recognises files with other endings by content. A stream (see is_stream()) may contain CSV, .npy or .npz,
+/// Reads points from a file of any format in the list of points.cpp ("a.npz:name" if the file has several arrays).
+/// Recognises some formats under other endings by content. A stream (see is_stream()) may contain CSV, .npy or .npz,
 /// which are also distinguished by content. One-dimensional arrays become n x 1. Throws InputError with the error and
 /// its position.
 Points read_points(const std::string& path, const ReadOptions& options = {});
@@ -43,8 +46,9 @@ struct PointsShape {
   std::int64_t columns = 0;
   ElementType type = ElementType::f32;
 };
+/// Returns the shape from the file's header and length, or nothing if the rows depend on each other.
 std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOptions& options = {});
-/// Reads some rows of a file for which shape_in_rows() returns a shape.
+/// Reads some rows of a file for which shape_in_rows() returns a shape, without touching the rest of the file.
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options = {});
 
 /// Reads a file like read_points(), but keeps the dimensions (up to 64) and the order of .npy arrays.

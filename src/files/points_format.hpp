@@ -10,6 +10,7 @@
 #include <string>
 
 #include "files/columns.hpp"
+#include "files/elements.hpp"
 #include "files/format.hpp"
 #include "files/header.hpp"
 #include "files/number.hpp"
@@ -43,12 +44,17 @@ struct ArrayBytes {
 /// the format's reader.
 struct PointsFormat {
   Format file;
-  bool is_table = false;                             ///< true for text whose columns may have names
-  bool (*names)(const std::string& path) = nullptr;  ///< recognises names that `endings` does not cover
+  bool is_table = false;    ///< true for text whose columns may have names
+  bool has_arrays = false;  ///< true if "file:name" is an array of the file; see array_path()
   /// Recognises the content. Null if the content cannot be distinguished from other text.
   bool (*recognises)(std::span<const std::byte> beginning) = nullptr;
   bool has_any_name = false;  ///< true if the content is recognised under any name
-  Points (*read)(const std::string& path, const ReadOptions& options);
+  Points (*read)(const std::string& path, const ReadOptions& options) = nullptr;  ///< null if rows_in suffices
+  /// Finds the rows in the bytes of a file whose rows can be read independently of each other. Checks the header
+  /// against the number of bytes, and throws InputError. Returns nothing if the file stores its values in another
+  /// order. `path` may name an array of the file.
+  std::optional<RowsInFile> (*rows_in)(std::span<const std::byte> bytes, const std::string& path,
+                                       const std::stop_token& stop) = nullptr;
   // For arrays only. The first function reads all dimensions unchanged; the second finds the .npy file in the bytes of
   // a stream.
   Tensor (*read_tensor)(const std::string& path, const std::stop_token& stop) = nullptr;

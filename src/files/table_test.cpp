@@ -811,7 +811,7 @@ TEST_F(TableFile, Archives) {
   EXPECT_CONTAINS(refusal([&] { read_points(folder + "zip64.npz", some); }), "there is no column 'x'");
   EXPECT_CONTAINS(refusal([&] { read_points(GRADUS_SOURCE_DIR "/data/picture.png", some); }), "a picture");
   for (const auto& [name, error] : std::vector<std::pair<std::string, std::string>>{
-           {"deflated.npz", "the archive holds 3 arrays; say which one: "},
+           {"deflated.npz", "the file holds 3 arrays; say which one: "},
            {"deflated.npz:Y", "there is no array 'Y' (did you mean 'x'?); there is "},
            {"none.npz:x", "No such file"}})
     EXPECT_CONTAINS(refusal([&, &name = name] { read_points(folder + name); }), error);
@@ -872,7 +872,7 @@ TEST_F(TableFile, Pipes) {
   EXPECT_EQ(through("x,y\n1,2\n3,4\n"), (Rows{{1, 2}, {3, 4}}));
   EXPECT_EQ(through(content(corpus + "npy/little_f8.npy")), ramp);
   EXPECT_EQ(through(content(corpus + "npz/stored.npz")), ramp);
-  EXPECT_CONTAINS(refusal([&] { through(content(corpus + "npz/deflated.npz")); }), "the archive holds 3 arrays");
+  EXPECT_CONTAINS(refusal([&] { through(content(corpus + "npz/deflated.npz")); }), "the file holds 3 arrays");
   EXPECT_CONTAINS(refusal([&] { through(content(corpus + "npy/little_f8.npy").substr(0, 130)); }), "are there");
   EXPECT_CONTAINS(refusal([&] { through(""); }), "there is no row of numbers");
   EXPECT_CONTAINS(refusal([&] { through(content(corpus + "image/rgb.png")); }), "is a picture (PNG)");

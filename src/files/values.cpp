@@ -16,19 +16,22 @@ PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t
                        std::span<const std::int64_t> strides, std::string_view name, const std::stop_token& stop,
                        std::int64_t before) {
   Matrix<To> to(from.rows(), from.columns());
-  const std::int64_t count = from.rows() * from.columns();
-  for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
-    core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
-    for (std::int64_t at = first; at < std::min(first + core::operations_between_polls, count); ++at) {
-      const From value = from.data()[at];
-      const To result = static_cast<To>(value);
-      if (std::isinf(result) && !std::isinf(value))
-        throw InputError(
-            "'" + std::string(name) + "': " +
-            about_element(shape, strides, before + at, core::number_text(value) + " is beyond the range of f32"));
-      to.data()[at] = result;
+  // Rows without gaps between them are converted like one long row.
+  const std::int64_t lines = from.contiguous() ? 1 : from.rows();
+  const std::int64_t length = lines == 0 ? 0 : from.rows() * from.columns() / lines;
+  for (std::int64_t line = 0; line < lines; ++line)
+    for (std::int64_t first = 0; first < length; first += core::operations_between_polls) {
+      if (stop.stop_requested()) core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
+      for (std::int64_t at = first; at < std::min(first + core::operations_between_polls, length); ++at) {
+        const From value = from.row(line)[at];
+        const To result = static_cast<To>(value);
+        if (std::isinf(result) && !std::isinf(value))
+          throw InputError("'" + std::string(name) + "': " +
+                           about_element(shape, strides, before + line * length + at,
+                                         core::number_text(value) + " is beyond the range of f32"));
+        to.data()[line * length + at] = result;
+      }
     }
-  }
   return own(std::move(to));
 }
 

@@ -27,7 +27,7 @@ inline constexpr ElementType element_type_of = sizeof(T) == 4 ? ElementType::f32
 /// A view and the owner of its memory: a mapped file or a buffer.
 template <class T>
 struct PointsOf {
-  MatrixView<const T> view;
+  MatrixView<const T> view;  ///< in a file, rows may have gaps between them
   std::shared_ptr<const void> owner;
 };
 
@@ -35,6 +35,12 @@ template <class T>
 PointsOf<T> own(Matrix<T>&& matrix) {
   auto owner = std::make_shared<const Matrix<T>>(std::move(matrix));
   return {owner->view(), owner};
+}
+
+/// Returns points whose rows follow each other without gaps. Copies the rows only if there are gaps.
+template <class T>
+PointsOf<T> without_gaps(PointsOf<T> points) {
+  return points.view.contiguous() ? points : own(Matrix<T>::copy_of(points.view));
 }
 
 /// One value per row, for example weights, and the owner of their memory.

@@ -96,6 +96,31 @@ def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"
     return path
 
 
+# The type in .npy of the elements of each format of vectors.
+VECTORS = {".fvecs": "<f4", ".bvecs": "|u1", ".ivecs": "<i4", ".fbin": "<f4", ".u8bin": "|u1", ".i8bin": "|i1",
+           ".safetensors": "<f4"}
+
+
+def write_vectors(path, shape, values):
+    """Writes a file of vectors, in the format of its ending. A safetensors file also has a tensor before the values."""
+    ending = os.path.splitext(path)[1]
+    rows, columns = shape
+    encoded = struct.pack("<%d%s" % (rows * columns, CODES[VECTORS[ending]]), *values)
+    size = len(encoded) // rows
+    if ending == ".safetensors":
+        header = json.dumps({"__metadata__": {"format": "np"},
+                             "bias": {"dtype": "F16", "shape": [4], "data_offsets": [0, 8]},
+                             "x": {"dtype": "F32", "shape": shape, "data_offsets": [8, 8 + len(encoded)]}}).encode()
+        encoded = struct.pack("<Q", len(header)) + header + bytes(8) + encoded
+    elif ending.endswith("bin"):
+        encoded = struct.pack("<II", rows, columns) + encoded
+    else:
+        encoded = b"".join(struct.pack("<i", columns) + encoded[row * size : (row + 1) * size] for row in range(rows))
+    with open(path, "wb") as file:
+        file.write(encoded)
+    return path + ":x" if ending == ".safetensors" else path
+
+
 def read_png(path):
     """Returns (width, height, color type, set of pixels) of an 8-bit PNG without interlacing."""
     with open(path, "rb") as file:

@@ -76,6 +76,25 @@ def zip64(name, content):
 
 put("npz/zip64.npz", zip64(b"x.npy", (corpus / "npy/little_f8.npy").read_bytes()))
 
+# ---- Vectors ----
+
+for ending, kind in {"fvecs": "<f4", "bvecs": "u1", "ivecs": "<i4"}.items():
+    put("texmex/two." + ending, b"".join(struct.pack("<i", 3) + row.astype(kind).tobytes() for row in ramp))
+put("texmex/uneven.ivecs", struct.pack("<7i", 2, 1, 2, 3, 1, 2, 3))
+for ending, kind in {"fbin": "<f4", "u8bin": "u1", "i8bin": "i1"}.items():
+    put("big_ann/two." + ending, struct.pack("<II", 2, 3) + ramp.astype(kind).tobytes())
+
+
+def put_safetensors(name, header, data):
+    header += b" " * (-len(header) % 8)
+    put("safetensors/" + name, struct.pack("<Q", len(header)) + header + data)
+
+
+put_safetensors("one.safetensors", b'{"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}', ramp.astype("<f4").tobytes())
+put_safetensors("types.safetensors", b'{"__metadata__":{"format":"pt"},"x":{"dtype":"BF16","shape":[2,1],"data_offsets":[16,20]},'
+    b'"y":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"z\\"\\u00e9":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[20,20]}}',
+    struct.pack("<qqHH", 1, -2, 0x3f80, 0xc000))
+
 # ---- CSV ----
 
 put("csv/plain.csv", b"1,2.5,-3e-2\n4,5,6\n")

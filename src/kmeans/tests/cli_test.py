@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import math
 import os
 import resource
 import shutil
@@ -14,6 +15,7 @@ import zipfile
 import zlib
 from fractions import Fraction
 
+import kit
 from advice import advice_in
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, read_png,
                  write_npy)
@@ -1220,6 +1222,29 @@ class Tables(Case):
             self.refused(3, "kmeans", self.path(name) + ":y", "-k", 1, says=[name + ":y", "are there"])
         whole = content(self.path("b.npz"))
         self.refused(3, "kmeans", self.file("c.npz", whole[:-9]) + ":x", "-k", 1, says=["c.npz", "cut off"])
+
+
+    def test_vectors(self):
+        """Every format of vectors gives the bytes that the same points give as .npy."""
+        shape, values = (300, 5), [row * row * 7 % 101 + column for row in range(300) for column in range(5)]
+        for ending, dtype in kit.VECTORS.items():
+            with self.subTest(ending=ending):
+                outputs = []
+                for points in (write_npy(self.path("x.npy"), dtype, shape, values),
+                               kit.write_vectors(self.path("x" + ending), shape, values)):
+                    out = self.path("out%d" % len(outputs))
+                    self.succeed("kmeans", points, "-k", 7, "-o", out, "--quiet")
+                    answers = [self.succeed("predict", out, points).stdout, self.succeed("transform", out, points).stdout]
+                    files = [content(os.path.join(out, name)) for name in ("centroids.npy", "labels.npy")]
+                    outputs.append((files, answers))
+                    shutil.rmtree(out)
+                self.assertEqual(*outputs)
+                cut = self.file("cut" + ending, content(self.path("x" + ending))[:-1])
+                self.refused(3, "kmeans", cut, "-k", 2, says=["cut" + ending, "; copy the file again"])
+        values[1234] = math.nan
+        for ending in (".fvecs", ".fbin", ".safetensors"):
+            points = kit.write_vectors(self.path("x" + ending), shape, values)
+            self.refused(3, "kmeans", points, "-k", 2, says=[points, "the value in row 246, column 4", "NaN"])
 
 
 class Demo(Case):

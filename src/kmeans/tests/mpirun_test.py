@@ -201,6 +201,10 @@ class Inputs(KMeansCase):
         self.same(3, by_columns, "-k", 4)
         self.same(3, by_columns, by_columns, "-k", 4)
         self.same(3, write_npy(self.path("all.npy"), "<i4", (50, 4), values), "-k", 3, "--columns", "1,3-4")
+        for ending in kit.VECTORS:
+            points = kit.write_vectors(self.path("points" + ending), (50, 4), values)
+            self.same(3, points, "-k", 4)
+            self.same(5, points, points, "-k", 3, "--columns", "2-4")
 
     def test_rows_that_lack_numbers_and_weights_in_a_column(self):
         rows = "".join(f"p{row},{'NA' if row % 13 == 4 else row % 7},{row % 5},{1 + row % 3}\n" for row in range(90))
@@ -240,6 +244,9 @@ class Faults(KMeansCase):
         parts = self.parts("<f4", 3, values, (50, 380))
         big = write_npy(self.path("big.npy"), "<f8", (400, 3), [1e300 if at == 1150 else at for at in range(1200)])
         far = write_npy(self.path("far.npy"), "<i8", (400, 3), [2**53 + 1 if at == 1150 else at for at in range(1200)])
+        uneven = kit.write_vectors(self.path("uneven.fvecs"), (400, 3), values)
+        rows = content(uneven)
+        self.file("uneven.fvecs", rows[:5600] + b"\2" + rows[5601:])
         negative = write_npy(self.path("negative.npy"), "<f4", (400,), weights)
         short = write_npy(self.path("short.npy"), "<f4", (399,), weights[:399])
         there = "part-2.npy' (row 11 there): the value in row 391, column 1"
@@ -251,6 +258,7 @@ class Faults(KMeansCase):
             (4, 3, whole, "-k", 3, "--weights", short, {"says": ["short.npy': there are 399 weights for 400 points"]}),
             (4, 3, zero, "-k", 3, "--metric", "cosine", {"says": ["rank 2 of 4", "zero.npy': row 201", "all zeros"]}),
             (4, 3, big, "-k", 3, "--dtype", "f32", {"says": ["rank 3 of 4", "big.npy': row 383, column 1", "beyond"]}),
+            (3, 3, uneven, "-k", 3, {"says": ["rank 2 of 3", "row 350 at byte 5600", "has 2 columns, but row 0 has 3"]}),
             (4, 3, far, "-k", 3, {"says": ["rank 3 of 4", "far.npy': row 383, column 1", "no exact double"]}))
         self.refused(3, "kmeans", *parts, "-k", 3, says=[there])
 

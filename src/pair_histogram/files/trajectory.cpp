@@ -40,11 +40,10 @@ std::vector<const Format*> rows() {
   return rows;
 }
 
-const RegisteredFormats registered(Reader::frames,
-                                   {.kind = "trajectory", .rows = rows, .text = [] {
-                                      return endings_for(Reader::frames) +
-                                             ", and points in .npy, .npz, .csv, .tsv and .txt can be read";
-                                    }});
+const RegisteredFormats registered(Reader::frames, {.kind = "trajectory", .rows = rows, .text = [] {
+                                                      return endings_for(Reader::frames) + ", and points in " +
+                                                             endings_for(Reader::points) + " can be read";
+                                                    }});
 
 }  // namespace
 

@@ -1,0 +1,26 @@
+// Paths of arrays in files that may hold several arrays: "a.npz:name".
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gradus::files {
+
+struct ArrayPath {
+  std::string file;
+  std::string array;  ///< name of the array; empty: the only array of the file
+};
+
+/// Parses "a.npz" or "a.npz:name" for the ending ".npz", whether the file exists or not. Returns nothing for paths
+/// without this ending. Ignores upper and lower case of the ending.
+std::optional<ArrayPath> array_path(const std::string& path, std::string_view ending);
+
+/// Returns the index of the array with this name, or of the only array if the name is empty. If several arrays have the
+/// same name, the last one counts. Throws InputError, with a list of the arrays of `file`, if there is no such array or
+/// if the name is empty and there are several.
+std::size_t choose_array(std::span<const std::string_view> names, std::string_view file, std::string_view array);
+
+}  // namespace gradus::files

@@ -1,0 +1,55 @@
+// Parses any bytes as a file of the format GRADUS_POINTS_FORMAT, under each of its endings. The format must find rows
+// that are within the bytes, or throw InputError. Every element must be readable, in one block and in two.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "files/points_format.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::files {
+
+extern constinit const PointsFormat GRADUS_POINTS_FORMAT;
+
+namespace {
+
+void read(const RowsInFile& all, std::int64_t first, std::int64_t last) {
+  const Points points = all.read(first, last, "input", {}, {});
+  if (points.rows() != last - first || points.columns() != all.columns || points.type() != all.type()) std::abort();
+  points.visit([](const auto& view) {
+    volatile double sink = 0;
+    for (std::int64_t row = 0; row < view.rows(); ++row)
+      for (std::int64_t column = 0; column < view.columns(); ++column) sink = view(row, column);
+    (void)sink;
+  });
+}
+
+void parse(std::span<const std::byte> bytes, const std::string& path) {
+  try {
+    const std::optional<RowsInFile> all = GRADUS_POINTS_FORMAT.rows_in(bytes, path, {});
+    if (!all || all->columns < 1) std::abort();
+    read(*all, 0, all->rows);
+    read(*all, 0, all->rows / 2);
+    read(*all, all->rows / 2, all->rows);
+  } catch (const InputError&) {
+    // expected for invalid input
+  }
+}
+
+}  // namespace
+
+}  // namespace gradus::files
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using gradus::files::GRADUS_POINTS_FORMAT;
+  const auto bytes = std::as_bytes(std::span(data, size));
+  std::string endings(GRADUS_POINTS_FORMAT.file.endings);
+  while (!endings.empty()) {
+    const std::string path = "input" + endings.substr(0, endings.find(' '));
+    endings.erase(0, std::min(path.size() - 5 + 1, endings.size()));
+    gradus::files::parse(bytes, path);
+    if (GRADUS_POINTS_FORMAT.has_arrays) gradus::files::parse(bytes, path + ":x");
+  }
+  return 0;
+}
