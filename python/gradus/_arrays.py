@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradus import _gpu, _numbers
+from gradus import _arrow, _gpu, _numbers
 from gradus._errors import InputError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 
@@ -57,6 +57,8 @@ def _to_numpy(source: Any, what: str) -> Host:
             return source.data
         rows = f"numpy.ma.compress_rows({what}) for the rows without masked elements, or " if source.ndim == 2 else ""
         raise InputError.about(what, f"a masked array; pass {rows}{what}.filled(value)")
+    if _arrow.is_offered(source):
+        return _arrow.array(source, what, lambda types: np.result_type(*types))
     _refuse_gradients(source, what)
     if _gpu.is_on_gpu(source):
         raise UnsupportedError.about(
@@ -97,6 +99,8 @@ def matrix(
     `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if it cannot
     represent an element exactly, and UsageError for another number of dimensions.
     """
+    if _arrow.is_offered(source):
+        source = _points_of_arrow(source, what, dtype)
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.is_on_gpu(source):
@@ -105,6 +109,16 @@ def matrix(
     if array.ndim != 2:
         _numbers.refuse_shape(array.shape, what)
     return with_contiguous_rows(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
+
+
+def _points_of_arrow(source: Any, what: str, dtype: np.dtype[Any] | None) -> Host:
+    found = _arrow.array(source, what, lambda types: np.result_type(np.float32, *types) if dtype is None else dtype)
+    if found.ndim == 2:
+        return found
+    raise UsageError.about(
+        what, "a column of numbers; a table, with a column for each coordinate, or a column of lists, with a list for each "
+        "point, is needed: pass a table of one column for points of one coordinate"
+    )
 
 
 def with_contiguous_rows(array: Host) -> Host:
@@ -118,6 +132,9 @@ def with_contiguous_rows(array: Host) -> Host:
 
 
 def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Placed:
+    if _arrow.is_offered(source):
+        source = _arrow.array(source, what, lambda types: dtype)
+        source = source[:, 0] if source.shape[1:] == (1,) else source  # a table of one column
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.is_on_gpu(source):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import numbers
 from decimal import Decimal
-from typing import Any, Iterable, NoReturn
+from typing import Any, Callable, Iterable, NoReturn
 
 import numpy as np
 
@@ -91,28 +91,35 @@ def in_element_strides(array: Host) -> Host:
     return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 
-def _advice(given: Type, wanted: Type, what: str, same_type_as: str) -> str:
+def _advice(wanted: Type, cast: str, same_type_as: str) -> str:
     if wanted.kind != "f":
         return f"{wanted} is the widest accepted type"
-    rounding = f"pass {what}.astype(numpy.{wanted}) to round"
+    rounding = f"{cast} to round"
     if wanted == np.float32:
         return f"{rounding}, or {same_type_as} in float64"
     return f"subtract a constant, or {rounding}"
 
 
-def refuse_rounding(array: Host, what: str, wanted: Type, same_type_as: str = "points") -> None:
-    """Raises InputError if the type, which the argument `same_type_as` determines, does not represent all elements exactly."""
+def refuse_rounding(
+    array: Host, what: str, wanted: Type, same_type_as: str = "points", *,
+    place: Callable[[tuple[int, ...]], str] = place, cast: str | None = None,
+) -> None:  # fmt: skip
+    """Raises InputError if the type, which the argument `same_type_as` determines, does not represent all elements exactly.
+
+    `place` returns the words for the place of an index, and `cast` says how to convert the elements with rounding.
+    """
     if not may_round(array.dtype, wanted):
         return
     given = in_element_strides(array)
     position = _core.first_inexact(given, wanted.name)
     if position is None:
         return
-    index = np.unravel_index(position, array.shape)
+    index = tuple(map(int, np.unravel_index(position, array.shape)))
+    cast = f"pass {what}.astype(numpy.{wanted})" if cast is None else cast
     of = f", the type of {same_type_as}" if wanted == np.float32 else ""
     raise InputError.about(
-        what, f"the value in {place(tuple(map(int, index)))} is {given[index]}, which is not exactly a {wanted}{of}; "
-        f"{_advice(array.dtype, wanted, what, same_type_as)}"
+        what, f"the value in {place(index)} is {given[index]}, which is not exactly a {wanted}{of}; "
+        f"{_advice(wanted, cast, same_type_as)}"
     )
 
 
