@@ -42,7 +42,7 @@ def _refuse_non_array(source: Any, what: str) -> None:
     elif "sparse" in str(getattr(source, "layout", "")):  # PyTorch
         kind, way = f"sparse {kind}", f"{what}.to_dense()"
     elif not hasattr(source, "__array__"):
-        calls = ("collect", "compute", "toPandas", "to_pandas", "execute")  # methods of lazy and remote data frames
+        calls = ("collect", "compute", "to_table", "toPandas", "to_pandas", "execute")  # methods of lazy and remote data frames
         call = next((name for name in calls if callable(getattr(source, name, None))), None)
         way = None if call is None else f"{what}.{call}()"
     if way is not None:
@@ -84,6 +84,9 @@ def _to_numpy(source: Any, what: str) -> Host:
 
 def _numbers_of_frame(frame: Any, what: str) -> Host:
     """Converts a data frame with nullable columns, such as pandas' Int64, to float64; missing values become NaN."""
+    first = frame.iloc[0] if frame.ndim == 1 and len(frame) > 0 else None
+    if isinstance(first, (list, tuple, np.ndarray)):
+        raise InputError.about(what, f"a column whose elements are of the type {type(first).__name__}: pass numpy.stack({what})")
     columns = zip(getattr(frame, "columns", ()), np.atleast_1d(np.asarray(frame.dtypes, dtype=object)))
     without = [repr(name) for name, dtype in columns if getattr(dtype, "kind", "O") not in "biuf"]
     if without:

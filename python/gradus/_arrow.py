@@ -22,13 +22,14 @@ Host = np.ndarray[Any, Any]
 Type = np.dtype[Any]
 
 _NUMBERS = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "e": "f2", "f": "f4", "g": "f8"}
-_OFFSETS = {"+l": np.dtype(np.int32), "+L": np.dtype(np.int64)}  #: types of the offsets of lists
+_OFFSETS: dict[str, Type] = {"+l": np.dtype(np.int32), "+L": np.dtype(np.int64)}  #: types of the offsets of lists
 _KINDS = {  # by the first characters of the format
     "n": "null", "b": "bool", "u": "string", "U": "string", "vu": "string", "z": "binary", "Z": "binary", "vz": "binary",
     "w": "binary", "d": "decimal", "td": "date", "tt": "time", "ts": "timestamp", "tD": "duration", "ti": "interval",
     "+s": "struct", "+m": "map", "+u": "union", "+r": "run-end encoded", "+": "list",
 }  # fmt: skip
-_BLOCK = 2**18  #: bytes of the result that are filled column by column
+_DROPS = ("drop_nulls", "drop_null")  #: calls of polars and pyarrow that leave out rows
+_BLOCK = 2**22  #: bytes of the result that are filled column by column
 _BITMAP_BLOCK = 2**14  #: bytes of a validity bitmap that are unpacked at once
 
 _Release = CFUNCTYPE(None, c_void_p)
@@ -155,10 +156,6 @@ def _int32(address: int) -> int:
     return int.from_bytes(ctypes.string_at(address, 4), sys.byteorder, signed=True)
 
 
-def _place(row: int, column: int | None, name: str) -> str:
-    return f"row {row}" + ("" if column is None else f", column {column}{name and f' {name!r}'}") + " (counted from 0)"
-
-
 def _first_null(array: Any, first: int, count: int) -> int | None:
     """Returns the index of the first of `count` elements that is null, where `first` is an index in the buffers."""
     for start in range(0, count if array.buffers[0] else 0, 8 * _BITMAP_BLOCK):
@@ -175,15 +172,18 @@ class _Reader:
 
     def __init__(self, source: Any, what: str) -> None:
         self.source, self.what, self.kind = source, what, type(source).__name__
+        self.has_points = True  #: or a column of numbers, such as weights
 
     def read(self, target: Callable[[list[Type]], Type]) -> Host:
         streams = hasattr(type(self.source), "__arrow_c_stream__")
         root, chunks = self._streamed() if streams else self._single()
+        self.has_points = root.number is None
         if any(chunk.struct.length < 0 for chunk in chunks):
             self._malformed(root, "a negative length")
         chunks = [chunk for chunk in reversed(chunks) if chunk.struct.length > 0]
         columns = root.children if root.format == "+s" else (root,)
-        wanted = target([column.number or column.element for column in columns] or [np.dtype(np.float64)])
+        types = [dtype for column in columns if (dtype := column.number or column.element) is not None]
+        wanted = target(types or [np.dtype(np.float64)])
         width = self._width(columns)
         rows, row, made = sum(chunk.struct.length for chunk in chunks), 0, None
         while chunks:
@@ -200,7 +200,7 @@ class _Reader:
             self._fill(made[row : row + count], parts, row)
             row += count
         made = np.empty((0, width or 0), wanted) if made is None else made
-        return made[:, 0] if root.number is not None else made
+        return made if self.has_points else made[:, 0]
 
     def _new(self, rows: int, width: int, dtype: Type) -> Host:
         try:
@@ -215,7 +215,7 @@ class _Reader:
         offered = _Array.from_address(_pointer_of(exported, b"arrow_array"))
         if not offered.release:
             self._malformed(root, "an array that was released")
-        chunk = _Owned(_Array.from_buffer_copy(offered))  # type: ignore[arg-type]
+        chunk = _Owned(_Array.from_buffer_copy(offered))
         offered.release = _Release()  # the capsule no longer releases it
         return root, [chunk]
 
@@ -223,7 +223,8 @@ class _Reader:
         """Returns the type of the object and its chunks."""
         capsule = self.source.__arrow_c_stream__()
         address = _pointer_of(capsule, b"arrow_array_stream")
-        stream, chunks = _Stream.from_address(address), []
+        stream = _Stream.from_address(address)
+        chunks: list[_Owned] = []
         try:
             schema = _Owned(_Schema())
             self._succeeded(stream.get_schema(address, schema.pointer), stream, address)
@@ -242,7 +243,7 @@ class _Reader:
         if status != 0:
             text = stream.get_last_error(address)
             text = os.strerror(status) if text is None else text.decode(errors="replace")
-            raise Error.about(self.what, f"the {self.kind} could not be read: {text}")
+            raise Error.about(self.what, f"the {self.kind} could not be read: {text.strip()}")
 
     def _field(self, schema: Any) -> _Field:
         children = _children(schema)
@@ -325,18 +326,18 @@ class _Reader:
         if not (sizes == width).all():
             other = int((sizes != width).argmax())
             raise InputError.about(
-                self.what, f"the list in {_place(row + other, None, '')} has {sizes[other]} elements, but the list in row 0 has "
+                self.what, f"the list in {self._place(row + other)} has {sizes[other]} elements, but the list in row 0 has "
                 f"{width}; lists of equal length are needed", row=row + other
             )
         return int(offsets[0]), width
 
     def _first(self, array: Any, field: _Field, start: int, count: int, buffers: int, children: int) -> int:
         """Checks an array of which `count` elements from `start` on are needed. Returns the index of the first in its buffers."""
-        if array.n_buffers != buffers or array.n_children != children or not array.buffers or _children(array) is None:
+        if array.n_buffers != buffers or array.n_children != children or not array.buffers or (children > 0 and _children(array) is None):
             self._malformed(
                 field, f"{array.n_buffers} buffers and {array.n_children} children, not {buffers} and {children}, or null pointers"
             )
-        length, nulls, offset = array.length, array.null_count, array.offset
+        length, nulls, offset = int(array.length), int(array.null_count), int(array.offset)
         if length < 0 or offset < 0 or not -1 <= nulls <= length or 8 * (length + offset) >= 2**63:
             self._malformed(field, f"the length {length}, the offset {offset} and {nulls} nulls")
         if start + count > length:
@@ -361,20 +362,25 @@ class _Reader:
         if null is None:
             return
         row += null // width
-        column = None if column is None else column + null % width
-        call = next((call for call in ("drop_nulls", "drop_null") if hasattr(type(self.source), call)), None)
-        remedy = "leave such rows out" + (f" by {self.what}.{call}()" if call else "") + ", or replace the nulls"
+        column = None if column is None or not self.has_points else column + null % width
+        call = next((f" by {self.what}.{call}()" for call in _DROPS if hasattr(type(self.source), call)), "")
+        remedy = f"leave such rows out{call}, or replace the nulls" if self.has_points else "replace the nulls"
         raise InputError.about(
-            self.what, f"the value in {_place(row, column, name)} is null; {remedy}", row=row, column=column, value="null",
+            self.what, f"the value in {self._place(row, column, name)} is null; {remedy}", row=row, column=column, value="null",
             remedy=remedy
         )
 
+    def _place(self, row: int, column: int | None = None, name: str = "") -> str:
+        has_column = column is not None and self.has_points
+        return f"row {row}" + (f", column {column}{name and f' {name!r}'}" if has_column else "") + " (counted from 0)"
+
     def _fill(self, made: Host, parts: list[_Part], row: int) -> None:
         """Copies the parts of a chunk to its rows, unless the type does not represent a value exactly."""
+        cast = f"cast it to {made.dtype}"
         for part in parts:
             _numbers.refuse_rounding(
-                part.values, self.what, made.dtype,
-                place=lambda index: _place(row + index[0], part.column + index[1], part.name), cast=f"cast it to {made.dtype}",
+                part.values, self.what, made.dtype, cast=cast,
+                place=lambda index: self._place(row + index[0], part.column + index[1], part.name),
             )  # fmt: skip
         rows, width = made.shape
         step = rows if len(parts) == 1 else max(1, _BLOCK // max(1, made.itemsize * width))

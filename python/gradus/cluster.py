@@ -101,14 +101,14 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
     return (namespace, device) if found and not isinstance(source, np.ndarray) else None
 
 
-def _on_host(source: Any) -> Any:
+def _on_host(source: Any, what: str = "the array") -> Any:
     """Returns the source as a NumPy array; NumPy and sparse arrays pass through."""
     if isinstance(source, np.ndarray) or issparse(source):
         return source
     if _arrow.is_offered(source):
-        return _arrays._to_numpy(source, "the array")
+        return _arrays._to_numpy(source, what)
     if _gpu.is_on_gpu(source):
-        return _arrays._to_numpy(_gpu.to_host(source), "the array")
+        return _arrays._to_numpy(_gpu.to_host(source), what)
     if not hasattr(source, "__dlpack__"):
         return np.asarray(source)
     try:
@@ -158,10 +158,10 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
             return np.full(len(rows), sample_weight, rows.dtype)
         if _gpu.is_on_gpu(sample_weight):
             return _gpu.as_rows(sample_weight, "sample_weight", 1, rows.dtype, rows.stream, exact=False)
-        return _on_host(sample_weight).astype(rows.dtype, copy=False)
+        return _on_host(sample_weight, "sample_weight").astype(rows.dtype, copy=False)
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
     if not isinstance(sample_weight, Number):
-        sample_weight = _on_host(sample_weight)
+        sample_weight = _on_host(sample_weight, "sample_weight")
     return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)
 
 
@@ -451,7 +451,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         weights = _weights(sample_weight, read)
         init = self.init
         if _is_array(init):
-            init = _checked_centers(_on_host(init), read.dtype)
+            init = _checked_centers(_on_host(init, "init"), read.dtype)
             self._validate_center_shape(read, init)
         rows = _dense(read, self.memory_limit)
         seed = _seed(self.random_state) if isinstance(init, str) else 0  # only named methods need a seed

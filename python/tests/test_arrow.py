@@ -13,9 +13,9 @@ from ctypes import CFUNCTYPE, PYFUNCTYPE, addressof, c_char_p, c_int, c_int64, c
 import gradus
 import numpy as np
 import pytest
-from gradus import _arrays
+from gradus import _arrays, _arrow
 
-# A producer. Its structures are written anew, so that an error in the package's own is found.
+# A producer. It defines the structures itself, so that an error in those of the package is found.
 Release = CFUNCTYPE(None, c_void_p)
 Export = CFUNCTYPE(c_int, c_void_p, c_void_p)
 LastError = CFUNCTYPE(c_void_p, c_void_p)
@@ -351,6 +351,14 @@ def test_what_must_be_converted_is_copied_and_released(exports):
     assert same(_arrays.matrix(Single(exports, lists(rows)), "points", np.dtype(np.float64)), rows.astype(np.float64))
 
 
+def test_chunks_are_released_one_by_one(exports, monkeypatch):
+    held, fill = [], _arrow._Reader._fill
+    monkeypatch.setattr(_arrow._Reader, "_fill", lambda *call: (held.append(len(exports.kept)), fill(*call)))
+    nodes = [table(column(some(5, "f8")), column(some(5, "i4"))) for _ in range(4)]
+    assert _arrays.matrix(Chunks(exports, *nodes), "points").shape == (20, 2)
+    assert held == [4, 3, 2, 1]
+
+
 def test_elements_that_are_not_aligned(exports):
     rows = some((5, 2), "f8")
     node = lists(rows)
@@ -421,6 +429,17 @@ def test_nulls_are_refused_with_their_place(exports):
     hidden = column(rows[:, 0], "a", 5, all_valid)
     hidden.buffers[0][:] |= np.uint8(0)
     assert same(_arrays.matrix(Single(exports, table(hidden)), "points"), np.ascontiguousarray(rows[:, :1]))
+
+
+def test_nulls_in_weights(exports):
+    for node in (column(np.ones(4), valid=[True, False, True, True]), column(np.ones(4), "w", 3, [True, False, True, True])):
+        source = type("Series", (Single,), {"drop_nulls": None})(exports, node)
+        for argument, call in [
+            ("weights", lambda: gradus.kmeans(np.eye(4), 1, weights=source)),
+            ("sample_weight", lambda: gradus.KMeans(1).fit(np.eye(4), sample_weight=source)),
+        ]:
+            text, fields = refused(call, f"{argument}: the value in row 1 (counted from 0) is null; replace the nulls")
+            assert fields["row"] == 1 and fields["column"] is None
 
 
 def test_the_remedy_for_nulls_is_a_call_of_the_library(exports):
@@ -788,6 +807,26 @@ def test_nulls_and_text_in_tables_of_libraries():
         assert gradus.kmeans(getattr(source, call)(), 1).inertia == 1
         source = make({"a": [1.0, 2.0], "who": ["x", "y"], "when": [None, None], "is": [True, False]})
         refused(lambda: gradus.kmeans(source, 1), "no numbers in the columns 'who' (string), 'when' (null), 'is' (bool); leave them out")
+
+
+def test_columns_of_arrays_in_pandas():
+    pandas = pytest.importorskip("pandas")
+    lists = [pandas.Series([[1.0, 2.0], [3.0, 4.0]]), pandas.Series([np.float32([1, 2]), np.float32([3, 4])])]
+    if "pyarrow" in sys.modules:
+        arrow = sys.modules["pyarrow"]
+        lists.append(pandas.Series([[1.0, 2.0], [3.0, 4.0]], dtype=pandas.ArrowDtype(arrow.list_(arrow.float64(), 2))))
+    for points in lists:
+        text, _ = refused(lambda: gradus.kmeans(points, 1), "pass numpy.stack(points)")
+        assert gradus.kmeans(np.stack(points), 1).centroids.tolist() == [[2.0, 3.0]]
+
+
+def test_datasets_of_pyarrow():
+    arrow, dataset = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.dataset")
+    source = dataset.dataset(arrow.table({"a": [1.0, 2.0]}))
+    refused(lambda: gradus.kmeans(source, 1), "points: a InMemoryDataset; an array is needed: pass points.to_table()", gradus.UsageError)
+    assert gradus.kmeans(source.to_table(), 1).inertia == 0.5
+    batches = source.scanner().to_reader()
+    assert gradus.kmeans(batches, 1).inertia == 0.5
 
 
 def test_an_index_of_pandas_is_no_coordinate():
