@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from gradus import _arrays, _arrow
 
-# A producer. It defines the structures itself, so that an error in those of the package is found.
+# A producer. It defines the structures itself, so that errors in the structures of the package are found.
 Release = CFUNCTYPE(None, c_void_p)
 Export = CFUNCTYPE(c_int, c_void_p, c_void_p)
 LastError = CFUNCTYPE(c_void_p, c_void_p)
