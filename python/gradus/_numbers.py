@@ -171,9 +171,9 @@ def _columns(source: Any) -> Iterable[Iterable[Any]] | None:
     if hasattr(source, "iloc"):  # pandas
         columns = [source.iloc[:, column] for column in range(source.shape[1])] if source.ndim == 2 else [source]
         return (column.tolist() for column in columns)
-    if hasattr(source, "get_columns"):  # polars
+    if hasattr(source, "get_columns"):  # polars before it exported Arrow's structures
         return (column.to_list() for column in source.get_columns())
-    if hasattr(source, "itercolumns"):  # pyarrow
+    if hasattr(source, "itercolumns"):  # pyarrow before it exported them
         return (column.to_pylist() for column in source.itercolumns())
     return None
 

@@ -420,7 +420,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Fits the model to the rows of X.
 
-        X is an n x d array or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
+        X is an n x d array, table or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
         Returns the estimator.
         """
         # Only callbacks and callables need scikit-learn's contexts, which take as long as a small fit.

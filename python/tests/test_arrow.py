@@ -425,10 +425,16 @@ def test_nulls_are_refused_with_their_place(exports):
     many = np.ones(300_000, bool)
     many[299_999] = False
     text, _ = refused(lambda: gradus.kmeans(Single(exports, table(column(some(300_000, "f4"), valid=many, offset=7))), 1), "row 299999")
-    # A bitmap that hides nulls before and after the column does not matter.
-    hidden = column(rows[:, 0], "a", 5, all_valid)
-    hidden.buffers[0][:] |= np.uint8(0)
-    assert same(_arrays.matrix(Single(exports, table(hidden)), "points"), np.ascontiguousarray(rows[:, :1]))
+    # The bitmap decides, not the count of nulls.
+    for count in (0, 1, 20):
+        source = Single(exports, table(replaced(column(rows[:, 2], "c", 5, some_valid), null_count=count)))
+        refused(lambda: gradus.kmeans(source, 1), "row 13, column 0 'c' (counted from 0) is null")
+        source = Single(exports, table(replaced(column(rows[:, 2], "c", 5, all_valid), null_count=count)))
+        assert same(_arrays.matrix(source, "points"), np.ascontiguousarray(rows[:, 2:]))
+    # Bits before and after the column do not matter.
+    around = column(rows[:, 0], "a", 5, all_valid)
+    assert not around.buffers[0][0] & 31 and around.buffers[0][-1] < 255
+    assert same(_arrays.matrix(Single(exports, table(around)), "points"), np.ascontiguousarray(rows[:, :1]))
 
 
 def test_nulls_in_weights(exports):
