@@ -11,28 +11,30 @@
 
 namespace gradus::bench {
 
-/// A setting with one or several values. It is an option of `gradus bench` and a key of an experiment, and both are
-/// parsed here.
+/// A setting with one or several values. The setting is an option of `gradus bench` and a key of an experiment. Both
+/// forms are parsed here.
 struct Axis {
   std::string name;     ///< for example "bin-width", for --bin-width on the command line and bin_width in an experiment
   std::string letter;   ///< short form on the command line; may be empty
   std::string form;     ///< placeholder in the help, for example "W" or "K,..."
   std::string help;     ///< one line, in lower case, without a full stop
-  std::string initial;  ///< the default as the help shows it; may be empty
+  std::string initial;  ///< the default value, spelled as in the help; may be empty
   /// Parses and stores the value. If it is invalid, throws UsageError with a message that begins with `label`.
   std::function<void(const std::string& label, const std::string& text)> parse;
   std::vector<std::string> choices = {};  ///< completions for the shell
   bool file = false;                      ///< true if the value may also be a file name
-  /// Returns why the setting has no effect with the other axes, or ""; may be null.
+  /// Returns "" if the setting has an effect. Otherwise returns the reason why the other axes make it ineffective. May
+  /// be null.
   std::function<std::string()> no_effect_reason = {};
 };
 
-/// Returns the axis of a table's option. Parsing it sets the member of `options`.
+/// Returns the axis for an option of an option table. Parsing the axis sets the option's member of `options`.
 Axis axis_of(const core::Option& row, void* options);
 /// Returns the axis of an option whose values are passed to take(). The help shows `value` as the default.
 Axis axis_of(const core::Option& row, const core::Value& value, std::function<void(const core::Value&)> take);
 
-// Axes that several problems have. Each sets `target`, which holds the default and must outlive the axis.
+// Axes that several problems have. Each axis sets its `target`. The initial value of `target` is the default. `target`
+// must outlive the axis.
 
 Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);

@@ -67,13 +67,13 @@ TEST(Harness, gives_every_job_its_samples_and_phases_in_order) {
 }
 
 TEST(Harness, a_sample_is_made_of_runs_that_fill_the_minimal_time) {
-  constexpr double claimed = 0.0009765625;  // the time that a run reports; only this time counts
+  constexpr double claimed = 0.0009765625;  // the time that each run reports; the harness counts only this time
   std::vector<Job> jobs = {{[] { return Sample{claimed, 1, {{"claimed", claimed}}}; }, {}}};
   measure(jobs, {2, 0.03});
   ASSERT_EQ(jobs[0].samples.size(), 2U);
   for (const Sample& sample : jobs[0].samples) {
     EXPECT_GE(static_cast<double>(sample.runs) * claimed, 0.03);
-    EXPECT_DOUBLE_EQ(sample.seconds, claimed);  // both times are means over the runs
+    EXPECT_DOUBLE_EQ(sample.seconds, claimed);  // sample.seconds and the seconds of the phase are means over the runs
     ASSERT_EQ(sample.phases.size(), 1U);
     EXPECT_DOUBLE_EQ(sample.phases[0].seconds, claimed);
   }
@@ -282,7 +282,8 @@ void with_experiment(const std::string& text, const Function& function) {
   std::filesystem::remove(path);
 }
 
-/// Returns an experiment of the first problem. `more` are additional keys, and `shape` are keys of its only shape.
+/// Returns an experiment of the first problem. `more` holds additional keys, and `shape` holds the keys of the only
+/// shape.
 std::string experiment_text(const std::string& more, const std::string& shape = "",
                             const std::string& published = R"("published": [{"shape": "A", "speedup": [1, 2]}])") {
   return R"({"name": "x", "title": "t", "source": "s", "problem": ")" + std::string(problems().front()->name) + "\", " +
@@ -344,11 +345,12 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   published.lowest_speedup = published.highest_speedup = 2;
   published.threads = 6;
   ASSERT_NE(counterpart(published, report), nullptr);
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // 4 threads are the faster number of the two
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the faster of the two rows with 4 threads
   published.threads = 64;
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);  // uses more threads, although it is slower
+  // The row with 8 threads, although 4 threads are faster.
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);
   published.threads.reset();
-  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of all
+  EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of threads
   EXPECT_EQ(published_text(published), "2 x");
   EXPECT_EQ(measured_text(published, *counterpart(published, report), report), "2.5 x");
   published.shape = "B";
@@ -515,7 +517,7 @@ TEST(Claims, stops_at_is_refuted_where_more_threads_help) {
   const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.6}, {8, 7}}), Verdict::confirmed);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.4}, {8, 7}}), Verdict::refuted);
-  // A drop at a later number of threads counts, too.
+  // The claim is also refuted if the time drops only at a later number of threads.
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}}), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {4, 6}}), Verdict::undecided);
@@ -529,7 +531,7 @@ TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.9}, {8, 3}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3.9}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}}), Verdict::undecided);
-  // The time for 8 threads does not count.
+  // The time for 8 threads is not needed for this verdict.
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);
   EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}}, 4), Verdict::undecided);
   EXPECT_EQ(verdict_of(claim, {{8, 3}}), Verdict::undecided);
@@ -550,7 +552,8 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // the time for 4 threads does not count
+  // Refuted by 1 thread, although 4 threads were not measured.
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);
@@ -683,7 +686,7 @@ TEST(Claims, an_input_without_the_value_says_nothing_where_another_has_it) {
   EXPECT_EQ(judged("one").verdict, Verdict::confirmed);
   EXPECT_EQ(judged("one").findings.size(), 1U);
   EXPECT_EQ(judged("two").verdict, Verdict::refuted);
-  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no other shape has another value of the axis
+  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // no shape with the same `locked` has another value of `lock`
   EXPECT_EQ(judged("three").verdict, Verdict::undecided);
   EXPECT_EQ(judged("three").findings.size(), 2U);
 }
@@ -715,7 +718,7 @@ TEST(PeakMemory, sees_what_was_touched_and_freed) {
   const auto bytes = memory.bytes();
   if (!bytes) GTEST_SKIP() << "this system does not let a process reset its high-water mark";
   EXPECT_GE(*bytes, std::uint64_t{63} << 20);
-  // The address sanitizer's shadow memory adds an eighth.
+  // The address sanitizer's shadow memory adds an eighth to the 64 MiB.
   EXPECT_LE(*bytes, std::uint64_t{80} << 20);
 }
 

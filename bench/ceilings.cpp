@@ -25,14 +25,15 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// The kernels, compiled once per instruction set. Each kernel has enough independent chains to hide the latency of its
-// operation. It returns a value derived from its data, so that compilers do not remove its loop as dead code.
+// The kernels, compiled once per instruction set. Each kernel has several independent chains of operations, enough to
+// hide the latency of an operation. Each kernel returns a value that depends on its data, so that compilers do not
+// remove its loop as dead code.
 HWY_BEFORE_NAMESPACE();
 namespace gradus::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// `count` must be a multiple of 8 vectors, for any vector size.
+/// Returns the sum of the elements. For any vector size, `count` must be a multiple of 8 vectors.
 std::uint32_t read_sum(const std::uint32_t* data, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -53,7 +54,7 @@ std::uint32_t read_sum(const std::uint32_t* data, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(tag, sum0));
 }
 
-/// Uses non-temporal stores, which bypass the caches and do not read the target first.
+/// Copies `count` elements with non-temporal stores, which bypass the caches and do not read the target first.
 void copy_past_caches(const std::uint32_t* from, std::uint32_t* to, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -152,7 +153,8 @@ std::int32_t multiply_add_i16(std::int64_t rounds, const std::int16_t* operands,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const auto factor = hn::Load(tag, operands);
   auto sum0 = hn::Zero(sums), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;  // for instruction sets without a pairwise sum
+  // A second sum, used by instruction sets that cannot add neighbouring products.
+  auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;
   for (std::int64_t round = 0; round < rounds; ++round)
     for (std::int64_t index = 0; index < count; index += 8 * lanes) {
       const std::int16_t* from = operands + index;
@@ -191,10 +193,11 @@ HWY_EXPORT(multiply_add_i16);
 
 std::atomic<double> sink;  ///< keeps compilers from removing the results
 
-/// Returns the sum, over all threads, of the upper quartile of a thread's rates. Each pass of a thread has a rate.
-/// Other load on the machine lowers some rates, and the quartile ignores a single lucky pass. work(thread, pass)
-/// performs a pass, which must be much shorter than a time slice, and returns its size. Passes that end after `seconds`
-/// do not count, because other threads may have stopped by then.
+/// Measures the rate of every pass of every thread, takes the upper quartile of the rates of each thread, and returns
+/// the sum of these quartiles. Other load on the machine slows down some passes, and a single pass may be fast by
+/// chance. Neither affects the upper quartile. work(thread, pass) performs a pass and returns its size. A pass must be
+/// much shorter than a time slice. Passes that end after `seconds` do not count, because other threads may have stopped
+/// by then.
 template <class Work>
 double rate(int threads, double seconds, const Work& work) {
   double total = 0;

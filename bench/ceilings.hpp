@@ -11,7 +11,7 @@ namespace gradus::bench {
 struct Ceilings {
   /// Bytes read while summing an array several times larger than the last-level caches.
   double read_bytes_per_second = 0;
-  /// Bytes read and written while copying an array of that size with non-temporal stores.
+  /// Bytes read and written while copying an array of the same size with non-temporal stores.
   double copy_bytes_per_second = 0;
   double fma_f32_per_second = 0;
   double fma_f64_per_second = 0;
@@ -41,7 +41,7 @@ inline constexpr CeilingRate ceiling_rates[] = {
 };
 
 /// Measures for about a quarter of a second, with the best instruction set of the machine. Later calls with the same
-/// arguments return the stored result. `threads` must be at least 1, like results of cpu::thread_count().
+/// arguments return the stored result. `threads` must be at least 1.
 Ceilings measure_ceilings(int threads, Pinning pinning);
 
 }  // namespace gradus::bench

@@ -15,7 +15,7 @@ TEST(Ceilings, ArePlausible) {
     EXPECT_TRUE(rate > 1e7 && rate < 1e13) << rate;
   }
   if (execution::this_machine().fused_multiply_add) {
-    // Float has twice as many lanes. The bounds allow for other load on the machine.
+    // A vector has twice as many lanes in float as in double. The bounds allow for other load on the machine.
     const double lanes = one.fma_f32_per_second / one.fma_f64_per_second;
     EXPECT_TRUE(lanes > 1.2 && lanes < 3.5) << lanes;
   }

@@ -24,7 +24,7 @@ constexpr std::array kinds{Claim::Kind::stops_at, Claim::Kind::scales_to, Claim:
 
 bool clearly_less(double seconds, double other) { return other > clear_ratio * seconds; }
 
-/// Returns the fastest row of the variant for each number of threads, over all pinnings.
+/// Returns, for each number of threads, the median time of the variant with the fastest pinning.
 std::map<int, double> by_threads(const Group& group, std::string_view variant, int most_threads) {
   std::map<int, double> fastest;
   for (const Row& row : group.rows) {
@@ -35,7 +35,7 @@ std::map<int, double> by_threads(const Group& group, std::string_view variant, i
   return fastest;
 }
 
-/// Returns a figure of the variant for each number of threads, using its first pinning.
+/// Returns, for each number of threads, the figure `key` of the variant with the first pinning.
 std::map<int, double> figures_by_threads(const Group& group, std::string_view variant, const std::string& key,
                                          int most_threads) {
   std::map<int, double> figures;
@@ -92,8 +92,9 @@ Finding drops_at(const std::map<int, double>& times, int threads) {
   return clearly_less(faster, here->second) ? confirmed(text) : refuted(text);
 }
 
-/// Judges the claim for each measured number of threads that it covers. holds(own, other) returns a reason against the
-/// claim, or "". If the claim names no other variant, `others` are the same values as `values`.
+/// Judges the claim at each measured number of threads that the claim covers. holds(value, other) gets the values at
+/// this number from `values` and `others`, and returns a reason against the claim, or "". If the claim names no other
+/// variant, `others` equals `values`.
 template <class Holds>
 Finding with_each(const Claim& claim, const std::map<int, double>& values, const std::map<int, double>& others,
                   const Holds& holds) {
@@ -174,7 +175,7 @@ Finding worst_at(const std::vector<Point>& points, const std::string& value) {
 /// with lists makes several groups.
 std::vector<Finding> over_axis(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores) {
   using Common = std::tuple<std::map<std::string, std::string>, int>;
-  // Matching axes, labels, and points of each input.
+  // For each input: the settings by which groups are matched, the labels of its groups, and the points.
   std::vector<std::tuple<Common, std::string, std::vector<Point>>> inputs;
   std::map<std::string, int> places;
   for (const Group& group : report.groups) {
@@ -199,7 +200,7 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
-  // Drops inputs that lack the claimed value, if another input has it.
+  // Drops inputs that were not measured with the claimed value, unless no input was measured with it.
   const auto tells = [&claim](const Finding& finding) {
     return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
   };

@@ -18,20 +18,20 @@ inline constexpr double clear_ratio = 1.1;
 struct Claim {
   enum class Kind {
     stops_at,     ///< not faster with more than `threads` threads
-    scales_to,    ///< faster with each number of threads than with the next lower one, up to `threads`
-    drops_at,     ///< slower with `threads` threads than with the next lower number
+    scales_to,    ///< each measured number of threads up to `threads` is faster than the next lower one
+    drops_at,     ///< slower with `threads` threads than with the next lower measured number of threads
     best_at,      ///< no measured value of `axis` is faster than `value`
     worst_at,     ///< no measured value of `axis` is slower than `value`
     faster_than,  ///< faster than variant `than` with each number of threads up to `threads`
-    like,         ///< neither faster nor slower than variant `than`, up to `threads`
-    at_least,     ///< `figure` is at least `least`, up to `threads`
-    less_than,    ///< `figure` is less than the figure of variant `than`, up to `threads`
+    like,         ///< neither faster nor slower than variant `than` with each number of threads up to `threads`
+    at_least,     ///< `figure` is at least `least` with each number of threads up to `threads`
+    less_than,    ///< `figure` is less than the figure of variant `than` with each number of threads up to `threads`
   };
   std::string variant;
   Kind kind = Kind::stops_at;
   /// The number of threads of the claim. For best_at and worst_at, 0 means the best number of threads for each value.
   int threads = 0;
-  int from = 1;                       ///< lowest number of threads, for claims that compare by threads
+  int from = 1;                       ///< for claims that compare by threads: the lowest number that is compared
   std::string axis{};                 ///< for best_at and worst_at: the axis, spelled with underscores
   std::string value{};                ///< value of the axis, as on the command line
   std::vector<std::string> except{};  ///< values of the axis that are not compared
@@ -49,8 +49,8 @@ bool is_about_figure(Claim::Kind kind);
 
 enum class Verdict { confirmed, refuted, undecided };
 
-/// A median time or figure at a number of threads, or a time at a value of the axis. In claims about two variants, each
-/// point is followed by the point of the other variant.
+/// A measured value: a median time or a figure for a number of threads, or a time for a value of the axis. If the claim
+/// is about two variants, the point of the first variant is followed by the point of the second one.
 struct Point {
   std::string at;
   double value = 0;
@@ -58,20 +58,21 @@ struct Point {
 
 /// The verdict on a claim for one input.
 struct Finding {
-  /// Label of the input's shape; for best_at, the labels of all shapes that differ only in the axis.
+  /// Label of the input's shape. For best_at and worst_at: the labels of all shapes that differ only in the axis.
   std::string input;
   Verdict verdict = Verdict::undecided;
   std::string because;
   std::vector<Point> points;
 };
 
-/// Confirmed if all findings are confirmed, refuted if one is refuted.
+/// The verdict on a claim for all inputs: confirmed if all findings are confirmed, refuted if at least one is refuted,
+/// otherwise undecided.
 struct Judgement {
   Verdict verdict = Verdict::undecided;
   std::vector<Finding> findings;  ///< one finding for each input
 };
 
-/// The axes that each shape sets, by the label of the shape.
+/// Maps the label of each shape to the axes that the shape sets and to their values.
 using ShapeSettings = std::map<std::string, std::map<std::string, std::string>>;
 
 /// Judges the claim. Ignores rows with more threads than cores, except for drops_at.

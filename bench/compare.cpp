@@ -24,7 +24,8 @@ std::string row_text(const Group& group, const Row& row) {
   return text;
 }
 
-/// Returns the ratio of the speeds of the machines, computed from their ceilings, or 1 if these are unknown.
+/// Returns the factor by which the second machine is slower than the first one, computed from the ceilings of both
+/// machines. Returns 1 if the ceilings are unknown.
 double machine_ratio(const Row& row, const Report& before, const Report& after) {
   const auto team_of = [&row](const Report& report) {
     return std::ranges::find_if(report.ceilings, [&row](const TeamCeilings& team) {

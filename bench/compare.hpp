@@ -11,8 +11,8 @@
 
 namespace gradus::bench {
 
-/// The probability that a comparison of two measurements of the same program marks any row. The interval of a row
-/// misses the row's ratio with this probability divided by the number of rows (Bonferroni).
+/// The probability that a comparison of two measurements of the same program marks any row. The interval of each row
+/// misses the row's true ratio with this probability divided by the number of rows (Bonferroni).
 inline constexpr double doubt_of_all_rows = 0.01;
 /// The ratio by which two runs of the same program may differ even without noise, because code and memory are placed
 /// differently.
@@ -34,7 +34,7 @@ struct Change {
   const Row* before = nullptr;
   const Row* after = nullptr;
   Ratio ratio;         ///< ratio of the seconds; above 1 means slower
-  double machine = 1;  ///< median ratio of the ceilings of the row's threads; above 1 means slower
+  double machine = 1;  ///< ratio of the machines' speeds, from the ceilings of the row's threads; above 1 means slower
   Mark mark = Mark::none;
 };
 
@@ -46,19 +46,20 @@ struct Comparison {
 };
 
 /// Compares two runs. A row is slower if two conditions hold:
-/// 1. Its interval is beyond the range of "no change". This range extends from 1 to the change of the machine, and by
-///   negligible_ratio on both sides.
-/// 2. Its fastest new sample is beyond the upper quartile of the old samples by the same margin.
+/// 1. The interval of its ratio is above the range of "no change". This range extends from 1 to the ratio of the
+///   machines (Change::machine), and is then widened by negligible_ratio at both ends.
+/// 2. The ratio of its fastest new sample to the upper quartile of its old samples is also above this range.
 ///
-/// The second condition is needed because samples of one run are not independent: other load may affect most of one
-/// run. But load only adds time and rarely affects all samples. A row is faster under the mirrored conditions. Throws
-/// InputError if the problems differ or if the runs have no row in common.
+/// The second condition is needed because the samples of one run are not independent: other load may affect most of the
+/// run. But load only adds time, and it rarely affects all samples. A row is faster under the mirrored conditions.
+/// Throws InputError if the problems differ or if the runs have no row in common.
 Comparison compare(const ResultFile& before, const ResultFile& after);
 
-/// Compares runs that alternated: before[i] with after[i]. Events on the machine affect both runs of a pair with equal
-/// probability. A row is therefore slower if the interval of median_ratio() is beyond the range of "no change". The
-/// ratio of a pair uses the fastest samples, because other load only adds time. A single pair is compared as two runs
-/// above. Throws InputError if a row is missing in a file.
+/// Compares pairs of runs, before[i] with after[i], which were measured alternately. Events on the machine affect both
+/// runs of a pair with equal probability, so no second condition is needed: a row is slower if the interval of
+/// median_ratio() is above the range of "no change". The ratio of a pair uses the fastest sample of each run, because
+/// other load only adds time. If there is only one pair, its two runs are compared by the function above. Throws
+/// InputError if a row is missing in a file.
 Comparison compare(const std::vector<ResultFile>& before, const std::vector<ResultFile>& after);
 
 /// Returns the first fact in which the machines differ, or "" if both runs used the same machine.

@@ -20,11 +20,12 @@ constexpr double common_doubt = 0.01;
 TEST(RatioOf, is_the_median_of_all_ratios_between_bounds_of_some_rank) {
   const std::vector<double> ones(5, 1.0);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, ones, common_doubt).estimate, 4);
-  // Two of the 252 ways to interleave five samples with five others separate them completely: 2/252 < 0.01 < 4/252.
+  // Ten samples, five of each run, have 252 orders. Two of these orders separate the runs completely, with a
+  // probability of 2/252. 2/252 < 0.01 < 4/252, so the interval must extend from the least ratio to the greatest ratio.
   const Ratio ratio = ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1}, common_doubt);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 100);
-  // With a probability of 0.02, the next ratio may be cut off too.
+  // With a doubt of 0.02, the interval excludes the least ratio and the greatest ratio.
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, common_doubt).low, 2 / 1.5);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, 0.02).low, 2);
   EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1.5, 1.5, 1.5, 1.5}, common_doubt).high, 100);
@@ -37,7 +38,7 @@ TEST(RatioOf, has_no_bounds_with_too_few_samples) {
   EXPECT_EQ(ratio.low, 0);
   EXPECT_EQ(ratio.high, std::numeric_limits<double>::infinity());
   EXPECT_EQ(fewest_samples(common_doubt), 5);
-  EXPECT_EQ(fewest_samples(2.0 / 70), 4);  // four and four samples have 70 orders
+  EXPECT_EQ(fewest_samples(2.0 / 70), 4);  // 4 + 4 samples have 70 orders; two of these separate the runs
   EXPECT_EQ(fewest_samples(1.9 / 70), 5);
 }
 
@@ -48,7 +49,8 @@ TEST(RatioOf, refuses_what_is_no_time) {
 }
 
 /// Draws times of about 1. The noise has Student's distribution with two degrees of freedom, whose variance is
-/// infinite: one sample in twenty is five times as far off as usual. On a busy machine, noise only adds time.
+/// infinite. The deviation of about one sample in twenty is five times the median deviation. Kind::added simulates a
+/// busy machine, on which noise only adds time.
 class Noise {
  public:
   enum class Kind : std::uint8_t { both_ways, added };
@@ -79,7 +81,7 @@ TEST(RatioOf, misses_the_true_ratio_as_rarely_as_it_says) {
     if (!(ratio.low <= 1.5 && ratio.high >= 1.5)) ++missed;
   }
   EXPECT_LT(missed, 0.06 * trials);
-  EXPECT_GT(missed, 0.03 * trials);  // the interval must not be too wide either
+  EXPECT_GT(missed, 0.03 * trials);  // an interval that misses the ratio more rarely is too wide
 }
 
 constexpr int tries = 20;
@@ -119,7 +121,8 @@ TEST(Compare, marks_nothing_where_nothing_changed) {
     }
 }
 
-// The load differs between runs, but not within a run. A rank test alone would mark the row.
+// The load differs between the runs: other work slows down 5 % of the samples of one run and 90 % of the other run's
+// samples. The condition on the intervals alone would mark the rows.
 TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
   int beyond_by_ranks = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {
@@ -151,7 +154,8 @@ struct InTurns {
   std::vector<ResultFile> after;
 };
 
-/// Makes pairs of measurements on a busy machine. In most rows, all samples but one take up to twice as long.
+/// Makes pairs of measurements on a busy machine. In most rows, other load slows down all samples but one, by a factor
+/// of up to two.
 InTurns measured_in_turns(std::uint64_t seed, int pairs, double factor_of_row_7) {
   Noise noise(seed, Noise::Kind::added);
   std::mt19937_64 engine(seed);
@@ -205,13 +209,15 @@ TEST(Compare, pairs_must_be_enough_and_have_the_same_rows) {
 }
 
 TEST(MedianRatio, is_between_bounds_of_the_sign_test) {
-  // 2 (1 + 8) / 256 = 0.07 is the probability outside the second ratio from each end.
+  // The median of eight ratios is outside the range from the second-lowest to the second-highest ratio with a
+  // probability of 2 (1 + 8) / 2^8 = 0.07.
   const Ratio ratio = median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.08);
   EXPECT_EQ(ratio.estimate, 4.5);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 7);
   EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.07).low, 1);
-  EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.007).low, 0);  // 2 / 256 exceeds 0.007, so no ratio can be cut off
+  // 2 / 256 exceeds 0.007, so even the interval of all ratios is too short.
+  EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.007).low, 0);
   EXPECT_EQ(fewest_pairs(0.01), 8);
   EXPECT_EQ(fewest_pairs(0.05), 6);
 }

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Returns the folders that may hold the files: next to the installed program, or in the source tree of the build.
+// Returns the folders that may contain the experiment files: a folder next to the installed program, and a folder in
+// the source tree of the build.
 std::vector<fs::path> folders() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -50,7 +51,7 @@ std::string text_of(const json& value) {
   return text;
 }
 
-/// Sets the axes that the object names. `others` are the keys of the object that are no axes.
+/// Sets the axes that the object names. `others` lists the keys of the object that are not axes.
 void set_axes(const std::vector<Axis>& axes, const json& object, std::vector<std::string_view> others) {
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(others, key) != others.end()) continue;
@@ -94,8 +95,8 @@ void require_measured(const std::string& variant, const Experiment& experiment) 
   throw InputError("the variant '" + variant + "' is in none of the \"runs\"");
 }
 
-/// Throws unless a claim about the best value of an axis can be judged. This requires shapes with the claimed value and
-/// with other values.
+/// Throws unless the file has shapes with the claimed value of the axis and shapes with other values. A claim about the
+/// best or worst value can only be judged if both are measured.
 void require_compared(const Claim& claim, const Experiment& experiment) {
   if (claim.axis.empty()) throw InputError("say which axis is best at what, as in \"tile\": 64");
   bool there = false;
@@ -116,7 +117,7 @@ std::optional<T> optional(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-/// Reads a claim. A claim about an axis contains the axis as shapes do: "tile": 64.
+/// Reads a claim. A claim about an axis has the axis as a key, like a shape: "tile": 64.
 Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
   claim.at("variant").get_to(result.variant);

@@ -20,11 +20,12 @@ namespace gradus::bench {
 /// A published figure: a speed-up over the sequential program, the seconds of some iterations, or the seconds of a job.
 struct Published {
   std::string shape;
-  std::string variant;         ///< empty: no variant of Gradus corresponds to the program
+  std::string variant;         ///< empty: no variant of Gradus corresponds to the measured program
   std::optional<int> threads;  ///< without a value: the best number of threads
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
-  /// Key, in the JSON of a row, of the rate whose speed-up is published; empty: speed-up of the whole job.
+  /// In the JSON of a row, the key of the rate whose speed-up is published. If empty, the speed-up of the whole job is
+  /// published.
   std::string figure;
   std::optional<double> seconds;
   std::optional<double> highest_seconds;
@@ -37,32 +38,33 @@ struct Experiment {
   std::string title;
   std::string source;
   const ProblemRow* problem = nullptr;
-  std::vector<Bench> parts;  ///< one label per shape
+  std::vector<Bench> parts;  ///< one part for each shape, with the shape's label
   ShapeSettings settings;
   std::vector<Published> published;
   std::vector<Claim> claims;
 };
 
-/// Returns the file of the experiment with this name, in which hyphens count as underscores. If `name` is a path that
-/// ends in .json, returns `name`. Throws UsageError with a suggestion if there is no such experiment.
+/// Returns the path of the experiment's file. Hyphens in `name` count as underscores. If `name` is a path that ends in
+/// .json, returns `name`. Throws UsageError with a suggestion if there is no such experiment.
 std::string find_experiment(const std::string& name);
 std::vector<std::string> experiment_names();
 
 /// Reads the file. If it is malformed, throws InputError with the name of the file and the place ("claims[1]").
 Experiment read_experiment(const std::string& path);
 
-/// Shrinks the inputs to this share. Also shrinks long runs if the problem supports it. Requires 0 < share <= 1.
+/// Calls Workloads::scale(share) for the inputs of all shapes, which reduces the work.
 void scale(Experiment& experiment, double share);
 
 /// Removes numbers of threads above `most`, but keeps the lowest number. Returns true if any were removed.
 bool limit_threads(Experiment& experiment, int most);
 
-/// Returns the measured row to compare with a published figure. It has the same shape and variant, the same number of
-/// threads or the next lower one, and the fastest pinning. Returns null if there is no such row.
+/// Returns the measured row to compare with a published figure, or null if there is no such row. The row has the same
+/// shape and variant as the figure. It has the same number of threads or, if this number was not measured, the next
+/// lower one. Of several such rows, returns the fastest one.
 const Row* counterpart(const Published& published, const Report& report);
 
-/// Confirms a speed-up if the measured one is at least 90 % of it, otherwise refutes it. Does not judge times, because
-/// they depend on the machine.
+/// Confirms a published speed-up if the measured speed-up is at least 90 % of it, otherwise refutes it. Does not judge
+/// times, because they depend on the machine.
 Finding judge(const Published& published, const Report& report, bool full_size);
 
 /// Reads an element of "published" from a file or result. If it is malformed, throws InputError or an exception of
@@ -71,7 +73,7 @@ Published published_of(const nlohmann::json& figure);
 
 /// Returns a text such as "1.9 x", "29-36 x", "1.025 ms/iteration" or "66-70 s".
 std::string published_text(const Published& published);
-/// Formats the measured value of the same quantity.
+/// Formats the measured value of the quantity that `published` states.
 std::string measured_text(const Published& published, const Row& row, const Report& report);
 /// Returns the speed-up of the row over the first row of its input, for the same figure as the published one. Returns
 /// nothing if this figure was not measured.

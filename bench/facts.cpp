@@ -73,7 +73,7 @@ nlohmann::ordered_json facts() {
 }
 
 PeakMemory::PeakMemory() {
-  malloc_trim(0);  // returns memory that earlier jobs have freed to the system
+  malloc_trim(0);  // returns free memory of earlier jobs to the system
   std::ofstream reset("/proc/self/clear_refs");
   reset << "5" << std::flush;  // writing 5 resets the high-water mark to the current resident size
   works_ = reset.good();

@@ -15,10 +15,11 @@ namespace {
 
 constexpr int repeats = 9;
 constexpr std::int64_t buffer_bytes = std::int64_t{1} << 30;  // far larger than the L2 cache
-constexpr int chains = 8;  // number of independent multiply-adds, which hide their latency
+// Number of independent multiply-adds; a thread executes them in turn, which hides their latency.
+constexpr int chains = 8;
 constexpr int steps = 4096;
 
-// Launch shape: a grid-stride loop. Each thread has four loads of 16 bytes in flight.
+// Reads all data in a grid-stride loop. Each thread has four loads of 16 bytes in flight.
 __global__ void read_all(const uint4* data, std::int64_t count, unsigned int* out) {
   unsigned int sum = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -47,7 +48,7 @@ __global__ void multiply_add(T factor, T* out) {
   if (sum == T{12345}) *out = sum;
 }
 
-/// Returns the median of some repeats. A first run does not count.
+/// Returns the median time of `repeats` launches. One more launch precedes them as a warm-up.
 template <class Launch>
 double median_seconds(const cuda::Stream& stream, const Launch& launch) {
   cuda::Event start;

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// The name of a share of a ceiling, for each ceiling.
+/// A ceiling. A row's share of this ceiling has `key` as its JSON key and `heading` as its column heading.
 struct CeilingName {
   double Ceilings::*rate;
   std::string_view key;
@@ -40,7 +40,7 @@ const CeilingName& name_of(double Ceilings::*ceiling) {
   return *std::ranges::find(ceiling_names, ceiling, &CeilingName::rate);
 }
 
-/// Returns the rows of a group, without figures. If two runs share a row, it appears once.
+/// Returns the rows of a group, without figures. A row that several runs contain appears once.
 std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, const std::vector<VariantRun>& runs) {
   std::vector<Row> rows;
   for (const VariantRun& run : runs) {
@@ -60,7 +60,7 @@ std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, 
   return rows;
 }
 
-/// Runs the rows that have no trouble repeatedly, in random order.
+/// Repeatedly runs the rows whose `trouble` is empty, in random order.
 void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort, const Reporter& report) {
   std::vector<Job> jobs;
   std::vector<Row*> timed;
@@ -118,7 +118,7 @@ void measure_group(const ProblemRow& problem, Workload& workload, const Bench& b
     row.speedup = first->seconds.median / row.seconds.median;
     row.figures = workload.figures(row);
     for (const Work& work : workload.work(row)) {
-      const double ceiling = ceilings_of(row).*work.ceiling;  // 0 if the phase was not measured in this row
+      const double ceiling = ceilings_of(row).*work.ceiling;  // 0 if this ceiling is not measured on the row's device
       row.shares.emplace_back(
           work.ceiling, ceiling > 0 ? work.amount / work.seconds / ceiling : std::numeric_limits<double>::quiet_NaN());
     }
@@ -265,7 +265,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
         row.threads = cpu::thread_count(execution);
         row.pinning = one_thread || on_gpu ? Pinning::none : pinning;
         row.on_gpu = on_gpu;
-        if (!support) {  // a single row stands for all settings
+        if (!support) {  // returns one row instead of a row for each combination of settings
           row.trouble = "cannot run here: " + support.reason;
           return {row};
         }
@@ -283,7 +283,7 @@ bool Report::right() const {
 }
 
 Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks) {
-  // Finds misspelt names of variants before the first measurement.
+  // Reports misspelt names of variants before the first measurement.
   for (const Bench& bench : benches)
     for (const VariantRun& run : bench.runs)
       for (const std::string& name : run.variants) variant_info(problem, name);

@@ -48,14 +48,14 @@ struct TeamCeilings {
 
 struct Report {
   std::string problem;
-  std::vector<TeamCeilings> ceilings;  ///< ceilings for all numbers of threads and GPUs of the rows
+  std::vector<TeamCeilings> ceilings;  ///< ceilings for each number of threads, and for the GPU, of the rows
   std::vector<Group> groups;
 
   bool right() const;
 };
 
-/// A line of headings, and a line for each row. Rows without figures have only settings and, in the last column, the
-/// reason.
+/// A line of headings, and a line for each row. A row without figures contains only its settings and, in the last
+/// column, the reason why it has no figures.
 using Table = std::vector<std::vector<std::string>>;
 
 struct BenchCallbacks : InputCallbacks {

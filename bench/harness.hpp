@@ -1,5 +1,5 @@
-// Runs jobs repeatedly on Google Benchmark's engine. It chooses the number of runs per repetition and shuffles the
-// repetitions of all jobs, so that changes of the machine's speed affect all jobs alike.
+// Runs jobs repeatedly on Google Benchmark's engine. The engine chooses the number of runs per repetition. It also
+// shuffles the repetitions of all jobs, so that changes of the machine's speed affect all jobs alike.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Job {
 
 struct Effort {
   int repeats = 5;
-  double minimal_seconds = 0;  ///< a sample consists of as many runs as take about this long; 0: one run
+  double minimal_seconds = 0;  ///< the runs of a sample take about this long in total; 0: one run per sample
 };
 
 /// Measures all jobs. Calls `progress` for every run, with the number of started samples and the number of all samples.

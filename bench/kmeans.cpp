@@ -58,7 +58,8 @@ struct Locking {
     if (!lock.empty()) options.push_back({"lock", lock});
     return options;
   }
-  /// Returns true if there is no lock, so that updates are lost. This case is measured intentionally.
+  /// Returns true if the variant runs without a lock, so that updates are lost. The results of such fits are incorrect,
+  /// but their speed is of interest.
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
@@ -104,8 +105,8 @@ class Fit : public Workload {
   }
 
   /// Returns the work of a fit. Each pass reads the points once, and takes a multiply-add per point, centroid and
-  /// dimension. The last pass labels the points with the final centroids. On a GPU, copies before and after would
-  /// dominate, so the seconds are the time of a single iteration.
+  /// dimension. The last pass labels the points with the final centroids. On a GPU, the time of a fit may consist
+  /// mostly of copies before and after the iterations, so work and time of a single iteration are returned.
   std::vector<Work> work(const Row& row) const override {
     const double passes = row.on_gpu ? 1.0 : row.iterations + 1.0;
     const double seconds = row.on_gpu ? median(iteration_seconds_[row.index]) : row.seconds.median;
@@ -116,7 +117,8 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // Excludes reading, examining, copying to a device and the last labelling. The figure above includes them.
+    // The time within an iteration excludes four parts of the fit: reading, examining, copying to a device, and the
+    // last labelling. The figure "milliseconds_per_iteration" includes them.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
@@ -198,9 +200,9 @@ class Fit : public Workload {
     return verified;
   }
 
-  // Runs an untimed fit of all points, which warms up caches and memory and measures peak memory. Compares the
-  // production variants with each other, and the inertia of other variants with theirs. Returns false if no production
-  // variant ran.
+  // In each row, fits all points once, untimed. This fit warms up caches and memory, and its peak memory is measured.
+  // Compares the production variants with each other. Compares the inertia of every other variant with the inertia of a
+  // production variant. Returns false if no production variant ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     KMeansResult<T> reference;
     const Row* reference_row = nullptr;
@@ -237,7 +239,7 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  /// For each row: seconds of the single iterations in all samples.
+  /// For each row: the seconds of each iteration, over all samples.
   std::vector<std::vector<double>> iteration_seconds_;
   std::vector<double> inertias_;  ///< for each row: inertia of its fit
 };
@@ -295,7 +297,7 @@ class Fits : public Workloads {
 
   std::vector<std::string> files() const override { return points_.files(); }
 
-  /// A few iterations are too few to be scaled down.
+  /// Multiplies the numbers of points and of iterations by `share`. Does not reduce the iterations below 10.
   void scale(double share) override {
     constexpr int few_iterations = 10;
     points_.scale(share, 2 * std::int64_t{clusters_.front()});
@@ -322,7 +324,7 @@ class Fits : public Workloads {
   std::vector<int> clusters_ = {16};
   std::vector<std::string> locks_ = {""};
   std::string locked_ = choices_of("locked").front();
-  int iterations_ = 10;  ///< maximum number; the fit also ends when no label changes
+  int iterations_ = 10;  ///< maximum number of iterations; a fit ends earlier if no label changes
 };
 
 }  // namespace

@@ -173,7 +173,7 @@ class Soup : public Workload {
 
   LifeOptions options() const { return {.rule = rule_, .boundary = axes_.boundary, .generations = axes_.generations}; }
 
-  /// Makes one call per generation, and writes a file after each.
+  /// Makes one call per generation, and writes a file after each call.
   Sample run_with_frames(const Row& row, core::Clock::time_point start) {
     const TemporaryFolder folder;
     LifeOptions one = options();
@@ -198,7 +198,7 @@ class Soup : public Workload {
       const std::string name = folder / (std::to_string(generation) + ".pgm");
       std::ofstream file(name, std::ios::binary);
       if (!(file << files::life_text(frame, ".pgm")).flush()) throw Error("cannot write '" + name + "'");
-      // The files of all generations may take gigabytes.
+      // Removes the previous file, because the files of all generations may take gigabytes.
       std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));
     }
     return sample_of(core::seconds_since(start), phases);
@@ -210,9 +210,9 @@ class Soup : public Workload {
     return life(cells_.view(), options(), memory, execution_of(row, {}));
   }
 
-  /// Verifies windows of the result. A cell after N generations depends on the cells within distance N. From these
-  /// cells, the oracle recomputes as many windows as its limit allows. Returns a description of the fault, or "" if the
-  /// windows are correct.
+  /// Verifies windows, which are small parts of the result. A cell after N generations depends only on the initial
+  /// cells within distance N. From these cells, the oracle recomputes a window. The limit on its cell updates
+  /// determines the number of windows. Returns a description of the fault, or "" if the windows are correct.
   std::string wrong_window(const LifeGridView& is) const {
     const std::int64_t reach = axes_.generations;
     const double of_one =
@@ -223,7 +223,7 @@ class Soup : public Workload {
     for (int window = 0; window < windows; ++window) {
       const auto number = static_cast<std::uint64_t>(window);
       constexpr std::int64_t side = 8;
-      // Some windows cross the borders.
+      // A window may cross the borders of the grid.
       const std::int64_t top =
           static_cast<std::int64_t>(random.below(2 * number, static_cast<std::uint64_t>(is.height)));
       const std::int64_t left =
@@ -305,7 +305,7 @@ class Soups : public Workloads {
       throw UsageError("frames: a plane has no size; choose the boundary dead or torus");
   }
 
-  /// Scales the work. First reduces the generations, then the grid.
+  /// Multiplies the work by `share`. First reduces the generations, but not below 10. Then reduces the grid.
   void scale(double share) override {
     const double generations = std::max(share * static_cast<double>(axes_.generations),
                                         std::min(10.0, static_cast<double>(axes_.generations)));

@@ -21,12 +21,13 @@ using locks_detail::Variant;
 using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "locks";
-// To time a wait, the clock is read twice, so waits are measured in a separate run.
+// The maximum number of timed waits. Waits are timed in a separate run, because timing a wait reads the clock twice,
+// which would slow down the measured run.
 constexpr std::int64_t most_timed_waits = 200000;
 
 std::string nanoseconds(double value) { return fmt::format("{:.3g}", value); }
 
-/// Threads that compete for one lock. They have some work inside and outside the critical section.
+/// A workload of threads that compete for one lock. Each thread works inside and outside of the critical section.
 class LockWorkload : public Workload {
  public:
   LockWorkload(Problem problem, std::stop_token stop) : problem_(std::move(problem)) {

@@ -47,7 +47,7 @@ struct ProductAxes {
   std::uint64_t seed = 1;
 };
 
-// Maximum number of products for the slow oracle, which computes elements that are spread over C.
+// Maximum number of multiplications for the slow oracle, which computes only some elements, spread over C.
 constexpr double oracle_products = 2e7;
 
 template <class T>
@@ -236,7 +236,7 @@ class AllProducts : public Workloads {
 
   void prepare(const InputCallbacks&) override {}
 
-  /// Scales the work, which is proportional to the product of the three sizes.
+  /// Multiplies the work by `share`. The work is proportional to the product of the three sizes.
   void scale(double share) override {
     const double by = std::cbrt(share);
     const auto shrink = [&](std::int64_t& size) {

@@ -26,8 +26,9 @@ from figures import RESULTS, digest, digest_at, is_clean, state  # noqa: E402
 BENCH = "gradus bench"
 OTHERS = "baselines.py"
 
-# Name of the raw file, problem, machine, the program and its arguments. {gpu} stands for the variants on a GPU, {all}
-# for the number of cores, and {scale} for the share of the sizes.
+# Each measurement consists of the name of its raw file, the problem, the machine, the program and the program's
+# arguments. In the arguments, {gpu} stands for the GPU variants, {all} for the number of cores, and {scale} for
+# the share of the sizes.
 MEASUREMENTS = [
     ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads {all} --repeats 2"),
     ("kmeans-cpu-baselines", "kmeans", "cpu", OTHERS, "--repeats 3 --lines uniform,pixels"),
@@ -68,15 +69,15 @@ MEASUREMENTS = [
 
 
 def gpu_variants(gradus, problem):
-    """Returns the variants on a GPU that run on this machine, joined by commas."""
+    """Returns the names of the GPU variants that this machine can run, joined by commas."""
     listed = json.loads(subprocess.run([gradus, "list", problem.replace("_", "-"), "--json"], check=True, capture_output=True,
                                        text=True).stdout)
     return ",".join(row["name"] for row in listed[0]["variants"] if row["backend"] == "cuda" and row["runs_here"])
 
 
 def command_of(options, problem, program, arguments, target):
-    """Returns the command line of a measurement. For an experiment, it does not include the problem, which the
-    experiment names."""
+    """Returns the command line of a measurement. It does not include the problem of an experiment, because the
+    experiment itself names the problem."""
     name = problem.replace("_", "-")
     words = arguments.format(all=options.cores, scale=options.scale,
                              gpu=gpu_variants(options.gradus, problem) if "{gpu}" in arguments else "").split()
@@ -92,19 +93,20 @@ def command_of(options, problem, program, arguments, target):
 
 
 def measure(options, row):
-    """Runs one measurement and completes its facts. Returns a description of the fault, or None."""
+    """Runs one measurement and completes its facts. Returns a description of the fault, or "" if there is none."""
     name, problem, machine, program, arguments = row
-    # The file gets its final name once the result is known to be good. Until then, an earlier result remains.
+    # The new file gets its final name only if the result is good. Until then, the file of an earlier result remains.
     target = options.into / f"{name}.failed.json"
     target.unlink(missing_ok=True)
-    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # makes the default call run on the CPU, too
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # keeps default calls off the GPU
     ended = subprocess.run(command_of(options, problem, program, arguments, target), cwd=ROOT, env={**os.environ, **hidden},
                            capture_output=True, text=True, check=False)
     if not target.is_file():
         return f"status {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-600:]}"
     result = json.loads(target.read_text(encoding="utf-8"))
     commit = result["facts"].get("commit", "")
-    # The digest of the commit that was measured, not of the files now: they may have changed since the build.
+    # The digest is computed from the measured commit, because the files in the working tree may have changed since the
+    # build.
     try:
         code = digest_at(ROOT, commit, problem) if is_clean(commit) else digest(ROOT, problem)
     except subprocess.CalledProcessError:

@@ -140,7 +140,7 @@ std::string box_title(const std::vector<double>& box) {
 
 std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate < 1e9 ? 4 : rate < 1e11 ? 2 : 0); }
 
-/// Counts the pairs of the same points in the same bins.
+/// A workload in which every row counts the pairs of the same points in the same bins.
 template <class T>
 class Count : public Workload {
  public:
@@ -182,8 +182,8 @@ class Count : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// Returns d differences and d multiply-adds per pair, at the float rate. A difference counts as a multiply-add. Any
-  /// program that visits every pair must do this work.
+  /// Returns the minimum work of a program that visits every pair: d differences and d multiply-adds per pair, at the
+  /// float rate. A difference counts as a multiply-add.
   std::vector<Work> work(const Row& row) const override {
     return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
              row.seconds.median}};
@@ -211,8 +211,9 @@ class Count : public Workload {
     return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
   }
 
-  // Replaces the truth, which covers the prefix, by the counts of all points from the default variant. Verifies this
-  // variant on the prefix first. If every row runs this variant anyway, leaves the truth empty. Returns a description.
+  // Verifies the default variant on the prefix. Then replaces the truth, which covers only the prefix, by this
+  // variant's counts of all points. If all rows run this variant, leaves the truth empty. Returns a description of what
+  // was verified.
   std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
     const PairHistogramResult prefix_truth = std::exchange(truth_, {});
     const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
@@ -232,15 +233,15 @@ class Count : public Workload {
     if (!difference.empty()) mark_wrong(row, whom + difference);
   }
 
-  // Runs an untimed count of all points. It warms up caches and memory, measures peak memory, and is compared with the
-  // truth.
+  // Runs an untimed count of all points in each row. The run warms up caches and memory and measures peak memory, and
+  // its result is compared with the truth.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
       row.rechecked = result.report.rechecked;
-      if (truth_.edges.empty()) truth_ = result;  // if only one variant runs, its later runs must agree with this one
+      if (truth_.edges.empty()) truth_ = result;  // the result of the first row then becomes the truth
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
       counted_ = truth_.pairs - truth_.below - truth_.beyond;
@@ -252,7 +253,7 @@ class Count : public Workload {
   std::stop_token stop_;
   PairHistogramOptions options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;  ///< counts of the prefix at first, of all points later
+  PairHistogramResult truth_;  ///< expected counts: first of the prefix, later of all points
   std::uint64_t pairs_ = 0;    ///< number of pairs of all points
   std::uint64_t counted_ = 0;  ///< number of pairs in the bins
 };

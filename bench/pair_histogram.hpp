@@ -11,13 +11,14 @@
 namespace gradus::bench {
 
 /// Returns the axes bin-width, bins, edges and cutoff. The axis `edges` stores only the name of the file; read_edges()
-/// reads it.
+/// reads the file.
 std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_file);
 Axis box_axis(PairHistogramOptions& options);
 
 /// Throws UsageError unless either a width or a file of edges is given.
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
-/// Calls pair_histogram_complete_bins(). If the call reports missing bins, names the option in the error.
+/// Completes `options.bins` by pair_histogram_complete_bins(). If a bin width is given, but no number of bins, no
+/// cutoff and no periodic box, throws a UsageError that names --bins.
 void complete_bins(PairHistogramOptions& options);
 std::vector<double> read_edges(const std::string& file, files::ReadOptions reading);
 

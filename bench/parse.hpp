@@ -13,7 +13,7 @@
 
 namespace gradus::bench {
 
-/// Return the names of choices, and the placeholder for them in the help: "a|b|c".
+/// names_of() returns the names of the choices. form_of() returns the placeholder for them in the help: "a|b|c".
 std::vector<std::string> names_of(std::span<const core::Choice> choices);
 std::string form_of(std::span<const core::Choice> choices);
 template <NamedEnum Enum>
@@ -28,7 +28,7 @@ double parse_real(std::string_view name, std::string_view text, double least, do
 double parse_positive(std::string_view name, std::string_view text);
 /// Returns the index of `text` among `choices`. Hyphens and underscores are equivalent.
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);
-/// Returns the enumerator with that name or alias.
+/// Returns the enumerator whose name or alias is `text`.
 template <NamedEnum Enum>
 Enum parse_enum(std::string_view name, std::string_view text) {
   if (const std::optional<Enum> found = from_string<Enum>(text)) return *found;

@@ -148,7 +148,7 @@ void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::
   std::vector<std::string> inputs = tables;
   inputs.push_back(is_file() ? data_ : "");
   require_table_for_header(reading_, inputs);
-  // Some files are read once for each type, but their notes are printed only once.
+  // A file is read once for each element type. A note that repeats the previous note is not printed again.
   if (callbacks.note)
     reading_.note = [note = callbacks.note, said = std::make_shared<std::string>()](const std::string& doubt) {
       if (std::exchange(*said, doubt) != doubt) note(doubt);

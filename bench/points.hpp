@@ -25,12 +25,12 @@ struct PointSet {
   std::string name() const { return generator.empty() ? file : generator; }
 };
 
-/// Throws UsageError with a suggestion for an unknown name.
+/// Returns the generator with this name. If the name is unknown, throws UsageError with a suggestion.
 core::Generator generator_called(std::string_view name);
 std::vector<std::string> generator_names();
 
-/// Makes the points, or reads them with these options, in the type `type`. Generated points depend only on the set, not
-/// on the machine. The stop request of `reading` applies to both cases.
+/// Makes the points of type `type`, or reads them with the options `reading`. Generated points depend only on the set,
+/// not on the machine. A stop request (reading.stop) ends making and reading.
 files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
 inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
@@ -40,7 +40,7 @@ void require_table_for_header(const files::ReadOptions& reading, const std::vect
 /// The axes of measurements on points: --data, --shape, --dtype and --header.
 class PointAxes {
  public:
-  /// `usual` is the set of points that the axes describe by default.
+  /// If the axes are not set, they describe the points `usual`.
   explicit PointAxes(PointSet usual) : usual_(std::move(usual)), data_(usual_.generator) {}
 
   std::vector<Axis> axes();
@@ -50,7 +50,8 @@ class PointAxes {
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);
 
-  /// Returns the sets to make or read in each type, for prepare(). A set has the number of rows if it is known.
+  /// Returns an entry for each combination of a set and an element type that the axes describe. PointSet::rows is 0 if
+  /// the number of rows is not known yet.
   std::vector<std::pair<PointSet, files::ElementType>> sets() const;
   const files::ReadOptions& reading() const { return reading_; }
 

@@ -1,5 +1,5 @@
-// The problems of this build. The harness and the command line use one row per problem, which is in
-// bench/<problem>.cpp. cmake/rooms.cmake finds the problems.
+// The problems of this build. The harness and the command line use one row per problem, defined in bench/<problem>.cpp.
+// cmake/rooms.cmake finds the problems.
 #pragma once
 
 #include <memory>

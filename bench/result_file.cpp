@@ -86,7 +86,7 @@ ordered_json read_json(const std::string& path) {
 
 namespace {
 
-/// The keys that have a member of Row each.
+/// The keys of a row that correspond to members of Row.
 constexpr std::array row_keys{"variant", "threads", "ranks",  "pinning", "block_size", "contract", "trouble",
                               "seconds", "speedup", "phases", "samples", "iterations", "rechecked"};
 constexpr std::array group_keys{"label", "title", "verified", "rows"};
@@ -111,7 +111,7 @@ Row row_of(const JsonValue& value, const ProblemRow& problem) {
   row.threads = value["threads"].whole();
   if (value.has("ranks")) row.ranks = value["ranks"].whole();
   row.pinning = pinning_of(value["pinning"]);
-  // Absent in files that are older than GPU support.
+  // The key is absent in files that were written before GPUs were supported.
   if (value.has("block_size")) row.block_size = value["block_size"].whole();
   const std::span<const core::VariantInfo> ladder = problem.ladder->variants();
   const auto known = std::ranges::find(ladder, row.variant, &core::VariantInfo::name);

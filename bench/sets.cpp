@@ -121,8 +121,8 @@ class SetWorkload : public Workload {
 
  private:
   struct RowStatistics {
-    std::size_t peak_garbage = 0;  ///< maximum memory over all runs, in bytes
-    std::int64_t leaked = 0;       ///< maximum memory over all runs after the set's destruction, in bytes
+    std::size_t peak_garbage = 0;  ///< maximum over all runs of the memory that awaits reclamation, in bytes
+    std::int64_t leaked = 0;       ///< maximum over all runs of the memory that the set's destruction leaves, in bytes
     double yes = 0;
   };
 
@@ -195,7 +195,8 @@ class SetWorkloads : public Workloads {
 
   void prepare(const InputCallbacks&) override {}
 
-  /// Scales the number of calls. Sizes of sets stay the same, because experiments are about them.
+  /// Multiplies the number of calls by `share`. Keeps the sizes of the sets, because the published figures hold for
+  /// particular sizes.
   void scale(double share) override {
     axes_.operations =
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));

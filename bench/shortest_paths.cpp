@@ -32,7 +32,8 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// Limit for the slow oracle. Larger graphs are compared on a part.
+// Maximum number of vertices for the slow oracle. For a larger graph, variants are compared on the smaller
+// RandomGraph::part().
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>
@@ -57,8 +58,8 @@ struct GraphAxes {
 template <class T>
 class RandomGraph {
  public:
-  /// `degree` is the average number of edges from a vertex, which is capped at the possible maximum. If it is negative,
-  /// the graph is a matrix with the density of the axes.
+  /// `degree` is the average number of edges from a vertex. It is capped at the possible maximum. If `degree` is
+  /// negative, the graph is a matrix with the density of the axes.
   RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
     if (!is_listed()) {
       matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);
@@ -92,8 +93,8 @@ class RandomGraph {
         .facts.shape(vertices_, predecessors);
   }
 
-  /// Returns a part that the oracle can compute. For a matrix, these are the first vertices. For a list, it is a new
-  /// graph of the same degree, because the first vertices alone would have almost no edges between them.
+  /// Returns a small graph for the oracle. For a matrix, this is the graph of the first vertices. For a list, it is a
+  /// new graph of the same degree, because the first vertices alone would have almost no edges between them.
   RandomGraph part(const GraphAxes& axes) const {
     const std::int64_t n = std::min(vertices_, oracle_vertices);
     if (is_listed()) return {n, degree_, axes};
@@ -192,8 +193,8 @@ class Paths : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// Returns the work: an addition and a minimum for each pair and each intermediate vertex. Algorithms on lists do
-  /// much less, so lists have no share of a ceiling.
+  /// Returns the work: an addition and a minimum for each pair of vertices and each intermediate vertex. Algorithms on
+  /// edge lists do much less work than this, so for edge lists no share of a ceiling is shown.
   std::vector<Work> work(const Row& row) const override {
     if (graph_.is_listed()) return {};
     return {{add_min_rate<T>(), relaxations(), row.seconds.median}};
@@ -219,7 +220,8 @@ class Paths : public Workload {
     return graph.paths(options, execution_of(row, stop_));
   }
 
-  /// Compares the rows of the sources. compare() needs whole matrices, so the oracle's rows replace the missing rows.
+  /// Compares the rows of `result` with the oracle's. `result` has a row for each source only, but compare() needs
+  /// whole matrices. The oracle's rows therefore replace the missing rows.
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);
@@ -235,8 +237,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // Runs every row once, untimed, which warms up caches and memory and measures peak memory. Compares integer results
-  // with the result of the first row.
+  // Runs every row once, untimed. This run warms up caches and memory, and its peak memory is measured. For integer
+  // weights, also compares the results of all rows with each other.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
@@ -340,8 +342,8 @@ class AllPaths : public Workloads {
     }
   }
 
-  /// Scales the work. For matrices, it grows with the cube of the vertices. For lists, it grows with vertices (or
-  /// sources) times edges.
+  /// Multiplies the work by `share`. For matrices, the work is proportional to the cube of the number of vertices. For
+  /// edge lists, it is proportional to the number of edges times the number of sources (by default all vertices).
   void scale(double share) override {
     const auto shrunk = [](std::int64_t size, double by) {
       return std::max(std::min<std::int64_t>(size, 8), static_cast<std::int64_t>(by * static_cast<double>(size)));

@@ -11,12 +11,14 @@ namespace gradus::bench {
 
 namespace {
 
-/// Returns the number of ratios that may be cut off at each end of all `first` x `second` ratios, sorted by size. The
-/// true ratio is outside the remaining ratios with probability at most `doubt`.
+/// Determines the interval of ratio_of() for `first` samples of one quantity and `second` samples of another. Returns r
+/// if the interval extends from the r-th least to the r-th greatest of the `first` x `second` ratios. The interval
+/// misses the true ratio with probability at most `doubt`. Returns 0 if no such interval exists.
 std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) {
-  // ways[u] is the number of orderings of all samples with exactly u pairs in which the sample of the first quantity
-  // follows the sample of the other. These numbers are the coefficients of a Gaussian binomial, the product of (1 -
-  // q^(first + i)) / (1 - q^i) for i = 1 .. second.
+  // ways[u] is the number of orderings of all samples in which exactly u pairs are inverted. A pair consists of one
+  // sample of the first quantity and one sample of the second quantity. The pair is inverted if the sample of the first
+  // quantity comes later in the ordering. The numbers ways[u] are the coefficients of a Gaussian binomial: the product
+  // of (1 - q^(first + i)) / (1 - q^i) for i = 1 .. second.
   std::vector<double> ways(first * second + 1, 0.0);
   ways.front() = 1;
   double all = 1;
@@ -31,10 +33,11 @@ std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) 
   return outside;
 }
 
-/// Returns the number of ratios that may be cut off at each end of all pair ratios, sorted by size. The ratio of a pair
-/// is below the true median with probability 1/2, like a coin toss.
+/// Determines the interval of median_ratio() for `pairs` ratios. Returns r if the interval extends from the r-th least
+/// to the r-th greatest ratio, or 0 if no interval is long enough. Each ratio is below the true median with probability
+/// 1/2, like a coin toss.
 std::size_t pairs_outside(std::size_t pairs, double doubt) {
-  // The probability that exactly `outside` ratios are below the median.
+  // The probability that exactly `outside` ratios are below the true median.
   double probability = std::pow(0.5, static_cast<double>(pairs));
   double sum = probability;
   std::size_t outside = 0;

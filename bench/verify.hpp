@@ -14,16 +14,18 @@
 namespace gradus::bench {
 
 struct VerifyOptions {
-  std::vector<std::string> variants;  ///< names of variants; empty: every row of the table
-  /// If no variants are named: verifies the rows that run on this device; automatic: all rows.
+  std::vector<std::string> variants;  ///< names of variants; empty: all variants of the table
+  /// If `variants` is empty, only the variants that run on this device are verified. `automatic` stands for all
+  /// devices.
   Device device = Device::automatic;
   std::vector<std::string> cases;  ///< names of cases; empty: every case
   int seeds = 1;                   ///< number of seeds; each case is made from the seeds 1, 2, …
-  /// May exceed the number of cores, because results must not depend on it.
+  /// Numbers of threads with which each variant runs. They may exceed the number of cores, because results must not
+  /// depend on them.
   std::vector<int> threads = {1, 2, 3, 7, 16};
 };
 
-/// Explanation of the contracts for users, in whole lines.
+/// Explains the contracts to users. The text ends with a line break.
 inline constexpr std::string_view contract_legend =
     "same bits: the whole result has the oracle's bits, for every number of threads and on every device.\n"
     "same bits of integers: the same for integers; floating-point results are within the bound that the problem "
@@ -31,7 +33,8 @@ inline constexpr std::string_view contract_legend =
     "within x: the textbook's arithmetic, to this relative tolerance. invariants: several results are correct; the\n"
     "required properties are checked.\n";
 
-/// Returns the bound of the relative difference. It is 0 for equal bits, and null if the contract has no bound.
+/// Returns the greatest relative difference that the contract allows: 0 for equal bits, null if the contract has no
+/// bound.
 nlohmann::json tolerance_json(const core::Contract& contract);
 
 /// The result of one variant in one data type.
@@ -40,11 +43,12 @@ struct VerifyRow {
   std::string dtype;
   core::Contract contract;
   std::string skipped;     ///< reason why no case ran; empty if some did
-  std::int64_t cases = 0;  ///< number of pairs of a case and a seed that ran
+  std::int64_t cases = 0;  ///< number of (case, seed) pairs that ran
   std::int64_t cases_passed = 0;
-  std::int64_t cases_left_out = 0;  ///< outside of the variant's contract, or of an unsupported shape
-  std::int64_t checks = 0;          ///< number of runs that were compared with the oracle
-  double seconds = 0;               ///< total time of the checks
+  /// Number of (case, seed) pairs that did not run, because the contract or the variant does not cover them.
+  std::int64_t cases_left_out = 0;
+  std::int64_t checks = 0;  ///< number of runs that were compared with the oracle
+  double seconds = 0;       ///< total time of the checks
   /// Descriptions of the first few faults: case, seed, threads, and the difference.
   std::vector<std::string> differences;
 };
@@ -57,8 +61,8 @@ struct VerifyReport {
   bool right() const;  ///< true if some case ran and there was no fault
 };
 
-/// Called occasionally with the number of finished steps, the number of all steps, and the current case. May throw to
-/// stop the verification.
+/// Called before each case and seed, with the number of finished steps, the number of all steps, and the name of the
+/// case. May throw to stop the verification.
 using VerifyProgress = std::function<void(std::int64_t done, std::int64_t total, std::string_view name)>;
 
 nlohmann::json to_json(const VerifyReport& report);

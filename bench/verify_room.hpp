@@ -1,5 +1,5 @@
 // Verifies a room that has cases: compares every variant with the oracle, on every case and in all types of the case.
-// bench/<problem>.cpp instantiates the template, whose argument Room is the Trial of the room's cases.hpp.
+// bench/<problem>.cpp instantiates the template. The argument for Room is the class Trial in the room's cases.hpp.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& option
   return wanted;
 }
 
-// Verifies one case in one type for every variant. `rows` has one row per variant, which belongs to this type.
+// Verifies every variant on one case in type T. `rows` has one row per variant for this type.
 template <class Room, class T, class CaseData>
 void verify_case(const typename Room::Case& one, const CaseData& data, int seed, const VerifyOptions& options,
                  const std::vector<const typename Room::Variant*>& variants, std::vector<VerifyRow>& rows) {
@@ -66,7 +66,7 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
       if (!support) row.skipped = support.reason;
       continue;
     }
-    (void)prepared.truth();  // computed before the clock starts
+    (void)prepared.truth();  // computes the oracle's result before the clock starts
     const auto start = core::Clock::now();
     bool passed = true;
     for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {

@@ -37,12 +37,12 @@ struct Figure {
   std::string text{};     ///< text in the table column
 };
 
-/// One line of the table: a variant with its settings, on the input of its group.
+/// A line of the table: a variant with its settings, and its measurements on the input of the group.
 struct Row {
   std::size_t index = 0;  ///< index in the group
   std::string variant;
   int threads = 0;
-  int ranks = 1;  ///< number of MPI processes, each with `threads` threads; set in files of bench/scaling/scaling.py
+  int ranks = 1;  ///< number of MPI processes with `threads` threads each; above 1 only in results of scaling.py
   Pinning pinning = Pinning::none;
   int block_size = 0;  ///< block size of a GPU variant; 0: the default
   bool on_gpu = false;
@@ -59,12 +59,12 @@ struct Row {
   std::vector<std::pair<double Ceilings::*, double>> shares;
   std::optional<std::uint64_t> memory_bytes;  ///< peak memory, without the input
   double rechecked = 0;                       ///< share of the work that a filter passed on to higher precision
-  std::vector<Figure> figures;                ///< figures with the same keys in all rows of a group
+  std::vector<Figure> figures;                ///< problem-specific figures; all rows of a group have the same keys
 };
 
 Execution execution_of(const Row& row, const std::stop_token& stop);
 void mark_wrong(Row& row, const std::string& difference);
-/// Returns the sample of a run. The time of the phase "total" becomes the time of the sample.
+/// Returns the sample of a run that took `seconds`. The sample has all phases except "total".
 Sample sample_of(double seconds, const std::vector<Phase>& phases);
 
 /// Reports the progress of a group. Throws InterruptedError after a stop request.
@@ -80,7 +80,7 @@ class Reporter {
   std::string input_;
 };
 
-/// Calls function(row) for the rows that have no trouble.
+/// Calls function(row) for the rows whose `trouble` is empty.
 template <class Function>
 void for_each_sound(std::vector<Row>& rows, std::string_view phase, const Reporter& report, const Function& function) {
   std::int64_t done = 0;
@@ -102,17 +102,18 @@ class Workload {
   virtual std::string title() const = 0;
   /// Returns the settings that all rows share as JSON, with the facts found during verification.
   virtual nlohmann::ordered_json facts() const = 0;
-  /// Returns support, or the reason why the variant does not support this input on this machine.
+  /// Returns whether the variant supports this input on this machine and, if it does not, the reason.
   virtual core::Support support(std::string_view variant) const = 0;
 
-  /// Runs each row that has no trouble once, untimed, on the whole input, which warms up caches and memory. Records
-  /// peak memory, iterations and the rechecked share, and compares the result (mark_wrong()). If an input is too large
-  /// for the oracle, compares a part of it. Returns a description of the comparison.
+  /// Runs each row whose `trouble` is empty on the whole input, once and untimed. This warms up caches and memory, and
+  /// records peak memory, iterations and the rechecked share. Also verifies the results, and calls mark_wrong() for
+  /// each row whose result is incorrect. If the input is too large for the oracle, the comparison with the oracle
+  /// covers only a part of the input. Returns a description of the verification.
   virtual std::string verify(std::vector<Row>& rows, const Reporter& report) = 0;
   /// Runs the whole job with the row's settings, as a user would call it.
   virtual Sample run(const Row& row) = 0;
 
-  /// Return the work of a run, and the figures that the problem has for a measured row.
+  /// work() returns the work of a run. figures() returns the problem-specific figures of a measured row.
   virtual std::vector<Work> work(const Row& row) const = 0;
   virtual std::vector<Figure> figures(const Row& row) const = 0;
 };
@@ -138,7 +139,8 @@ class Workloads {
   virtual void prepare(const InputCallbacks& callbacks) = 0;
   /// Returns the files that the axes name.
   virtual std::vector<std::string> files() const { return {}; }
-  /// Shrinks the inputs to this share. Also shrinks long runs if the problem supports it. Requires 0 < share <= 1.
+  /// Reduces the work. Depending on the problem, `share` is the factor of the inputs' sizes or of the amount of work.
+  /// Long runs may become shorter, too. Requires 0 < share <= 1.
   virtual void scale(double share) = 0;
   /// Calls use(workload) for each input. A workload exists until its call returns.
   virtual void for_each(const InputCallbacks& callbacks, const std::function<void(Workload&)>& use) = 0;

@@ -36,7 +36,7 @@ struct BenchArguments {
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
-  std::string json_file;  ///< empty: write to standard output, instead of the tables
+  std::string json_file;  ///< file of --json; empty: JSON replaces the tables on standard output
   std::string page_file;
 
   const Candidate& chosen() const {
@@ -111,7 +111,8 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Lists each claim with its verdict and rule, and for each input a line with the figures that decide the verdict.
+/// Lists the claims, each with its verdict and its rule. For each input of a claim, adds a line with the figures that
+/// decide the verdict.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -153,13 +154,15 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// Returns the reason why the axes have no effect in an experiment, or "" without an experiment.
+// If an experiment was named, returns the reason why options for axes have no effect: the experiment sets the axes.
+// Otherwise returns "".
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
 }
 
-// Returns the reason why an axis has no effect because no measured variant is of the required kind, or "".
+// Returns "" if a variant to be measured has a backend of the required kind. Otherwise returns the reason why the axis
+// has no effect: no variant to be measured has such a backend.
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const BenchArguments& arguments) {
   if (arguments.problem.empty()) return "";
   const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
@@ -177,7 +180,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis that several problems may share. It appears as one option.
+/// An axis that several problems may share. All these problems share one option for it.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -211,12 +214,13 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
           shared->shown.choices.push_back(choice);
       shared->owners.emplace_back(candidate.problem, axis);
     }
-  // Options shared by most problems come first, so that each heading appears once.
+  // Sorts the axes by the number of problems that share them, so that axes of the same problems are next to each other
+  // and share a heading.
   std::ranges::stable_sort(all, std::ranges::greater{}, [](const SharedAxis& axis) { return axis.owners.size(); });
   return all;
 }
 
-// Returns the reason why the axis has no effect, or "" if it has one.
+// Returns the reason why the axis has no effect, or "" if the axis has an effect.
 std::string why_not_of_problem(const SharedAxis& axis, const BenchArguments& arguments) {
   if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
   const std::string_view here = bench::find_problem(arguments.problem).name;

@@ -1,5 +1,6 @@
 // The table of the subcommands of `gradus`. commands.cpp lists the general commands, and cli/<problem>.cpp lists the
-// commands of a problem. Each command has a file. Parsing, help, completion and the manual all loop over commands().
+// commands of a problem. Each command is defined in a separate file. Parsing, help, completion and the manual all loop
+// over commands().
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,11 @@ using Action = std::function<int()>;
 /// The common options that a subcommand supports in addition to its specific options.
 enum class Common : std::uint8_t {
   none,    ///< for commands that print text for a shell or a pager
-  output,  ///< adds --json and --quiet: Session::json, Session::quiet
-  place,   ///< also adds --device, --threads, --memory-limit, --gpu-memory-limit: Session::execution
-  job      ///< also adds --variant, --pin, --block-size
+  output,  ///< adds --json and --quiet, which set Session::json and Session::quiet
+  /// Adds the options of `output` and --device, --threads, --memory-limit, --gpu-memory-limit, which set
+  /// Session::execution.
+  place,
+  job  ///< adds the options of `place` and --variant, --pin, --block-size
 };
 
 /// The headings under which the help lists the common options.
@@ -38,7 +41,7 @@ struct WrittenFile {
 struct Command {
   std::string_view name;
   std::string_view summary;  ///< one line, in lower case, without a full stop
-  std::string examples;      ///< command lines, one per line, which the help shows at its end
+  std::string examples;      ///< example commands for the end of the help, one per line
   Common common;
   std::string_view problem;  ///< if `common` is `job`: the problem whose variants --variant can name
   /// Adds the subcommand's options. Their targets must live as long as the returned action.
@@ -46,8 +49,8 @@ struct Command {
   std::string_view first_line{};     ///< command line in the short help; empty: the short help leaves the command out
   std::string_view first_comment{};  ///< comment next to `first_line`
   std::vector<WrittenFile> files = {};
-  bool on_ranks = false;     ///< the command can run as several ranks under mpirun
-  bool is_repeated = false;  ///< the command writes a summary, from which --repeat can run it again
+  bool on_ranks = false;     ///< true if the command can run as several ranks under mpirun
+  bool is_repeated = false;  ///< true if the command writes a summary, from which --repeat can repeat the run
 };
 
 /// A kind of input that `gradus generate` makes for a problem.
@@ -61,9 +64,9 @@ struct Generator {
   };
   std::string_view name;
   std::string_view summary;  ///< description in a few words
-  std::string_view density;  ///< the elements whose share --density sets; empty: the kind has no density
-  /// Adds the kind's options under the current heading. They have an effect for this kind only. The returned action
-  /// writes the file.
+  std::string_view density;  ///< the elements whose share --density sets; empty: --density has no effect on this kind
+  /// Adds the kind's options under the current heading. These options affect this kind only. The returned action writes
+  /// the file.
   Action (*setup)(Options& options, Session& session, const Request& request);
 };
 

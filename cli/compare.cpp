@@ -20,8 +20,8 @@ namespace {
 struct CompareArguments {
   std::string before;
   std::string after;
-  std::vector<std::string> more;     ///< further pairs of results, old and new
-  std::optional<double> fail_above;  ///< a share, not a percentage
+  std::vector<std::string> more;     ///< further pairs of files; in each pair, the old result precedes the new one
+  std::optional<double> fail_above;  ///< slowdown above which the command fails, as a fraction: 0.05 is 5 %
   bool any_machine = false;
 };
 

@@ -11,7 +11,7 @@
 
 namespace gradus::cli {
 
-/// Adds -o, --output: a file of numbers whose extension selects the format.
+/// Adds -o, --output, an option that names a file of numbers. The extension of the name selects the format.
 inline void add_table_output(Options& options, std::string& path, const std::string& description, bool json = false) {
   options.value("-o,--output", "FILE", description,
                 [&path, json](const std::string& text) {
@@ -21,12 +21,12 @@ inline void add_table_output(Options& options, std::string& path, const std::str
                 {.choices = {}, .file = true, .is_result = false});
 }
 
-/// Opens the file at once, so that a path that cannot be written fails before the work. The file appears when it is
-/// committed.
+/// The destination of a numeric result. The constructor opens the file, so that a path that cannot be written is
+/// reported before the work starts. The file gets its final name when it is committed.
 class Destination {
  public:
-  /// If the path is empty, writes to standard output. Throws UsageError if the extension names no supported format;
-  /// .json is supported only if `json` is set. A stop request cancels the writing.
+  /// An empty path stands for standard output. Throws UsageError if the extension names no supported format. The
+  /// extension .json is supported only if `json` is set. A stop request cancels the writing of the file.
   Destination(const std::string& path, const std::stop_token& stop, bool json = false) {
     if (path.empty()) return;
     format_ = table_format(path, json);
@@ -41,7 +41,7 @@ class Destination {
 
   bool is_file() const { return file_.has_value(); }
   TableFormat format() const { return format_; }
-  /// May only be called if is_file().
+  /// Returns the file. Requires is_file().
   core::AtomicFile& file() { return *file_; }
 
  private:

@@ -11,8 +11,8 @@
 
 namespace gradus::cli {
 
-/// Formats an option as a flag of the program, such as "--empty keep". The option's name is a name in the table of its
-/// problem.
+/// Formats an option as a flag of the program, such as "--empty keep". The name in `option` is the option's name in the
+/// option table of its problem.
 std::string spelled(const OptionReference& option);
 
 /// Returns the path in quotes, or "standard input".
@@ -21,13 +21,15 @@ std::string shown_path(const std::string& path);
 /// Returns the code of the error and every field that is known.
 nlohmann::ordered_json json_of(const Error& error, std::string_view code);
 
-/// Pairs of a library argument and the file from which it is read. An empty path means that there is no file.
+/// Each pair consists of the name of a library argument and the path of the file from which the argument is read. If
+/// the path is empty, the argument is not read from a file.
 using FilesOfArguments = std::vector<std::pair<std::string_view, std::string>>;
 
 /// If the error is about an argument that was read from a file, names the file in the error's text.
 void name_file(Error& error, const FilesOfArguments& files);
 
-/// Calls the function. If it throws an InputError, adds file names to the error.
+/// Calls the function. If it throws an InputError about an argument that was read from a file, adds the file's name to
+/// the error.
 template <class Function>
 decltype(auto) naming_files(const FilesOfArguments& files, Function&& function) {
   try {

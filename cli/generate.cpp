@@ -25,7 +25,7 @@ namespace {
 struct GenerateArguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< 0: the usual number of rows for the kind
+  std::int64_t columns = 0;  ///< number of columns; 0: the usual number for the kind of points
   std::int64_t size_mib = 0;
   std::optional<files::ElementType> dtype;
   Generator::Request request;
@@ -44,7 +44,7 @@ std::int64_t row_count(const GenerateArguments& arguments, std::int64_t row_byte
   return rows;
 }
 
-/// Throws UsageError if a coordinate could overflow type T.
+/// Throws UsageError if a coordinate could exceed the range of type T.
 template <class T>
 void require_finite(const core::PointSpecification& points) {
   if (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms) return;

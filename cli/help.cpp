@@ -70,7 +70,8 @@ std::vector<OptionGroup> option_groups(const CLI::App& app) {
     group->options.push_back(option);
   }
   if (groups.size() == 1) groups.push_back({"Options", {}});
-  groups.back().options.push_back(app.get_help_ptr());  // CLI11 puts --help first, but readers expect it last
+  // Adds --help at the end, where readers expect it; CLI11 lists it first.
+  groups.back().options.push_back(app.get_help_ptr());
   std::erase_if(groups, [](const OptionGroup& group) { return group.options.empty(); });
   return groups;
 }

@@ -32,7 +32,7 @@ struct OptionGroup {
 };
 /// Returns the options of a subcommand in the order of the help. Positional arguments form the first group.
 std::vector<OptionGroup> option_groups(const CLI::App& app);
-/// Returns the command's row of the table, or null for the program itself.
+/// Returns the row of commands() that `app` belongs to, or null if `app` is the whole program.
 const Command* command_of(const CLI::App& app);
 /// Wraps the text into indented lines that have at most `columns` columns.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);

@@ -26,7 +26,7 @@ namespace {
 
 void add_header_option(Options& options, const Session& session, files::ReadOptions& reading) {
   options.choice("--header", reading.header, std::string(bench::header_help));
-  // Some files are read once for each candidate type, but their notes are printed only once.
+  // A file may be read several times, once for each element type that it might have. Its notes are printed only once.
   reading.note = [&session, said = std::make_shared<std::set<std::string>>()](const std::string& note) {
     if (said->insert(note).second) session.note(note);
   };

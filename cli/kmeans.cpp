@@ -53,7 +53,8 @@ struct Arguments {
   std::string init_folder;  ///< if --init names the folder of a result: this folder
   std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
-  KMeansOptions options;  ///< `clusters` is the current or the chosen number of clusters
+  /// Options of the fit; if several numbers of clusters are compared, `clusters` is the current or the chosen number.
+  KMeansOptions options;
   KMeansChoiceOptions choice;
 
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
@@ -62,7 +63,7 @@ struct Arguments {
   }
   PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
   bool chooses() const { return choice.clusters.size() > 1; }
-  /// Returns true if hashes of the inputs are to be written or compared.
+  /// Returns true if the job records hashes of its inputs or compares them with recorded hashes.
   bool is_recorded(const Session& session) const {
     return session.json || session.record || !output.empty() || !page.empty();
   }
@@ -82,7 +83,7 @@ void parse_init(const std::string& text, Arguments& arguments) {
     arguments.options.init = *method;
     return;
   }
-  // A word that is no file is more likely a misspelt method than the name of a missing file.
+  // A word without "." and "/" is probably a misspelt method, and not the name of a missing file.
   const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
   if (!like_a_path && !std::filesystem::exists(text)) {
     const std::vector<std::string> names = init_methods();
@@ -98,8 +99,8 @@ void parse_init(const std::string& text, Arguments& arguments) {
   arguments.options.init = KMeansInit::given;
 }
 
-/// Returns the reason why the seed has no effect: nothing is random. Returns "" if the first centroids are random,
-/// which is the only random part of a fit.
+/// Returns "" if the first centroids are random. Otherwise returns the reason why the seed has no effect: no part of
+/// the fit is random.
 std::string why_nothing_is_random(KMeansInit init) {
   if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
   if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
@@ -214,7 +215,7 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// Returns the settings for one process.
+/// Returns the settings for a computation in this process alone, without the other ranks.
 Execution alone(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
@@ -222,7 +223,8 @@ Execution alone(const Execution& execution) {
   return result;
 }
 
-/// If trying more restarts is fast and improves the result, returns a hint to use them, otherwise "".
+/// If the fit was fast, fits again with more restarts. If this improves the result, returns a hint to use more
+/// restarts. In all other cases, returns "".
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -259,8 +261,8 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
   return std::get<files::PointsOf<T>>(std::move(centroids.values));
 }
 
-/// Hashes the inputs of a fit, by role, for a record. Returns nothing if no record is needed. The hashes depend neither
-/// on file formats nor on how the data is split into files and ranks.
+/// Returns the hashes of the inputs of a fit, by role, for the record of the run. Returns nothing if no record is
+/// needed. The hashes depend neither on file formats nor on how the data is split into files and ranks.
 template <class T>
 std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
@@ -282,8 +284,8 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
   return hashes;
 }
 
-/// The files of a result and its page. They are opened before the work, so that a folder that cannot be written fails
-/// early.
+/// The files of a result and the file of its page. All files are opened before the work starts, so that the command
+/// fails early if a folder cannot be written.
 class ResultFiles {
  public:
   template <class T>
@@ -452,7 +454,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print_json(summary);
     return 0;
   }
-  if (!outputs || !session.quiet) {  // if there are no files, --quiet does not suppress the result
+  if (!outputs || !session.quiet) {  // without files, the result is printed in spite of --quiet
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
@@ -481,7 +483,7 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
-/// Throws UsageError for options that support only one number of clusters, if several are compared.
+/// Called if several numbers of clusters are compared. Throws UsageError for options that support only one number.
 void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
   const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
@@ -489,8 +491,8 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
   if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one number of clusters");
 }
 
-/// With several ranks: throws UnsupportedError for options that need all rows in one process, selects this rank's GPU,
-/// and prints a note about how the launcher has placed the ranks.
+/// Called if the program runs as several ranks. Throws UnsupportedError for options that need all rows in one process.
+/// Selects this rank's GPU. Prints a note if the launcher has bound the ranks to too few CPUs.
 void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
@@ -505,8 +507,8 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
 
-/// Adds the options of the table and the options of single variants. Leaves out --clusters, which may name several
-/// numbers.
+/// Adds the options of the k-means option table, and the options that only some variants have. Leaves out --clusters,
+/// whose value may be several numbers.
 void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   for (const core::Option& row : core::option_rows<KMeansOptions>) {

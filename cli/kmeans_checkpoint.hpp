@@ -10,14 +10,14 @@ namespace gradus::cli {
 
 void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint);
 
-/// Throws UsageError if the file name does not end like the name of a checkpoint.
+/// Throws UsageError if the file's name does not have the extension of checkpoints.
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint);
 
-/// Returns the error. If a checkpoint was written, adds a mention of it.
+/// Returns a copy of `stop`. If a checkpoint was written, the copy's message mentions it, too.
 InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheckpoint& checkpoint);
 
 /// From this call on, SIGUSR1 requests a checkpoint, and the session prints the notes about checkpoints. Does nothing
-/// if there is no file.
+/// if `checkpoint` names no file.
 void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session);
 
 }  // namespace gradus::cli

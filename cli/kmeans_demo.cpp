@@ -26,7 +26,8 @@ constexpr std::int64_t digit_side = 8;  // pixels per side of the image of a dig
 constexpr float darkest_ink = 16;       // maximum value of a pixel in the data
 constexpr std::int64_t clusters = 10;
 
-/// Returns the path of a data file: next to an installed program, or in the source tree of the build.
+/// Returns the path of a data file. The file belongs to the installation or, if Gradus is not installed, to the source
+/// tree of the build.
 std::string data_file(const std::string& name) {
   namespace files = std::filesystem;
   std::error_code ignored;
@@ -77,7 +78,7 @@ float ink_at(const float* digit, float x, float y) {
   return above * (1 - down) + below * down;
 }
 
-/// Returns a picture of the centroids as digits, dark on light, in two rows of five with a frame around each digit.
+/// A picture of the centroids as dark digits on a light ground, in two rows of five digits. Each digit has a frame.
 struct Picture {
   static constexpr std::int64_t enlargement = 14;
   static constexpr std::int64_t tile = digit_side * enlargement;

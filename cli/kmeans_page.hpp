@@ -17,8 +17,8 @@ namespace gradus::cli {
 Chart projection_chart(const KMeansProjection& projection, VectorView<const std::int32_t> labels,
                        std::int64_t clusters);
 
-/// Returns the picture, and a version in the colours of the clusters. Large pictures are subsampled by rows and
-/// columns. Throws InterruptedError after a stop request.
+/// Returns two pictures: the original, and a version in which every pixel has the colour of its centroid. Large
+/// pictures are subsampled by rows and columns. Throws InterruptedError after a stop request.
 template <class T>
 std::vector<PagePicture> before_and_after(const files::PictureShape& shape, MatrixView<const T> points,
                                           const KMeansResult<T>& result, const std::stop_token& stop);

@@ -41,8 +41,8 @@ struct Inputs {
   double read_seconds = 0;
 };
 
-/// Reads centroids and points in one type: the requested type or, if none is requested, the wider of the files' types,
-/// which preserves all values.
+/// Reads centroids and points in one type. This is the requested type or, if no type is requested, the wider of the two
+/// files' types, which preserves all values.
 Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   files::ReadOptions reading = arguments.reading;

@@ -1,4 +1,4 @@
-// Results of fitting a table: names of columns and rows, answers as text, and the folder of a result.
+// Results of fitting a table: the names of columns and rows, the result as text, and the folder that holds a result.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class TextResult {
  public:
   TextResult(core::OutputSet& outputs, const files::Points& points)
       : points_(points), centroids_(outputs.add("centroids.csv")), labels_(outputs.add("labels.csv")) {}
-  /// Writes and finishes both files.
+  /// Writes centroids.csv and labels.csv, and finishes both files.
   template <class T>
   void write(const KMeansResult<T>& result);
   const core::AtomicFile& centroids() const { return centroids_; }
@@ -65,16 +65,16 @@ inline constexpr std::string_view standardized_name = "standardized_centroids.np
 
 bool is_folder(const std::string& path);
 
-/// Throws InputError if the folder holds no complete result.
+/// Reads the facts of the fit from the folder's summary. Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// Throws InputError if the file holds a fit's centroids in data units but the fit used standardized columns. Comparing
-/// points with such centroids needs the standardization in the folder.
+/// Throws InputError if the file holds centroids in the units of the data, but the fit used standardized columns.
+/// Points can be compared with such centroids only by means of the standardization, which is stored in the folder.
 void refuse_standardized_file(const std::string& file);
 
-/// Checks that a new fit with these options and points can start from the fit's `clusters` centroids. Throws UsageError
-/// if standardization, metric or number of clusters differ, and InputError if the column names differ. Each error names
-/// the remedy.
+/// Checks that a new fit with these options and points can start from the `clusters` centroids of the fit in the
+/// folder. Throws UsageError if standardization, metric or number of clusters differ, and InputError if the column
+/// names differ. Each error names the remedy.
 void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
                    const KMeansOptions& options, const files::Points& points);
 
@@ -83,7 +83,8 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
 void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids);
 
-/// Throws InputError if the columns of the points differ from the columns of the fit. The error names input and folder.
+/// Throws InputError if the columns of the points differ from the columns to which the centroids were fitted. The error
+/// names input and folder.
 void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,
                             const std::string& folder, const std::string& input);
 

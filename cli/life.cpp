@@ -36,7 +36,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "life";
 
-/// Number of generations in which --until-stable searches for a cycle if --generations is not given.
+/// If --generations is not given, --until-stable searches for a cycle in this number of generations.
 constexpr std::int64_t patience = 1000000;
 
 struct Arguments {
@@ -44,11 +44,12 @@ struct Arguments {
   std::string output;
   std::string folder;
   std::string page;  ///< the file of --report
-  /// Rule and boundary from the command line; `world` and `boundary` override these, and these override the input's.
+  /// The options of the call, except rule and boundary: options_of() takes these two from `world` and `boundary` or, if
+  /// they are not set, from the input.
   LifeOptions options;
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
-  std::int64_t delay = 100;               ///< time per frame in milliseconds
+  std::int64_t delay = 100;               ///< milliseconds for which each frame is shown
   bool counts_generations = false;        ///< true if --generations was given
   std::optional<files::LifeWorld> world;  ///< rule and topology from --rule
   std::optional<LifeBoundary> boundary;
@@ -58,14 +59,16 @@ struct Arguments {
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
-  /// Returns the generations per step. If only a page is written, steps are so large that a chart can show all points.
+  /// Returns the number of generations per step. If only a page is written, a run has at most about 500 steps, because
+  /// a chart cannot show more.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
     return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);
   }
 };
 
-/// Returns the size of the grid: from --size, from the file, or from the pattern, in this order.
+/// Returns the size of the grid: from --size, otherwise from --rule, otherwise from the file, otherwise from the extent
+/// of the pattern.
 LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
   if (arguments.world && arguments.world->boundary) return {arguments.world->width, arguments.world->height};
@@ -76,7 +79,7 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   return {box.width, box.height};
 }
 
-/// Merges the options. The command line overrides the file.
+/// Merges the options of the command line and of the pattern's file. The command line has priority.
 LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   LifeOptions options = arguments.options;
   options.rule = life_options(pattern).rule;
@@ -95,7 +98,7 @@ LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   return options;
 }
 
-/// Formats a number as in "1,234,567". Populations may exceed 64 bits.
+/// Formats a population in groups of three digits: "1,234,567". A population may exceed 64 bits.
 std::string population_text(LifePopulation population) {
   std::string text = to_string(population);
   for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
@@ -309,7 +312,7 @@ int run_once(const Arguments& arguments, Session& session) {
     } catch (const InterruptedError&) {
       throw;
     } catch (const Error&) {
-      if (!session.json) throw;  // if this figure is unknown, the others can still be reported
+      if (!session.json) throw;  // with --json, the summary is printed without the cells
     }
   }
   const double written = core::seconds_since(write_start);

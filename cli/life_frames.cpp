@@ -17,8 +17,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Throws an error if the folder has frames of another run. They would mix with the new frames, and their names may
-/// have another length.
+/// Throws an error if the folder has frames of another run. These would mix with the new frames, and the lengths of
+/// their names may differ from the lengths of the new names.
 void require_no_frames(const std::string& folder) {
   std::error_code failure;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
@@ -122,7 +122,7 @@ void LifeFrames::find_window() {
     right = std::max(right, frame_right);
     bottom = std::max(bottom, frame_bottom);
   }
-  if (!window_) {  // no cell was ever alive, so one cell is shown
+  if (!window_) {  // shows one dead cell, because no cell was ever alive
     window_ = life_detail::LifeBox{0, 0, 1, 1};
     return;
   }
@@ -157,7 +157,8 @@ void LifeFrames::add_to_gif(const Frame& frame) {
 }
 
 void LifeFrames::write_to_folder(const Frame& frame) {
-  // Uses a bounded world of the window's size, because bounded worlds are written completely.
+  // Makes the frame a bounded world of the window's size. All cells of a bounded world are written, and not only the
+  // part with live cells.
   LifePattern pattern;
   pattern.boundary = LifeBoundary::dead;
   pattern.width = window_->width;

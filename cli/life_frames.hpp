@@ -1,4 +1,4 @@
-// Pictures of some generations of a pattern: an animated GIF, and a PGM of each.
+// Pictures of some generations of a pattern: an animated GIF, and a PGM file for each of these generations.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace gradus::cli {
 
-/// Writes the frames. All frames have the same size: the size of the bounded world or, on the plane, of the box around
-/// all cells that are alive in any frame. Cells are black on white.
+/// Writes the frames. All frames have the same size. A frame shows the bounded world or, on the plane, the smallest box
+/// that contains all live cells of all frames. Cells are black on white.
 class LifeFrames {
  public:
   struct Request {
@@ -28,14 +28,14 @@ class LifeFrames {
   LifeFrames(Request request, const Execution& execution);
   LifeFrames(const LifeFrames&) = delete;
   LifeFrames& operator=(const LifeFrames&) = delete;
-  /// Removes the frames and folders of an unfinished run.
+  /// If the run is unfinished, removes its frames and folders.
   ~LifeFrames();
 
   /// Prepares the first frame. `last` is the highest generation of the run.
   void begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last);
   /// Throws Error if the cells are too far apart for a picture.
   void add(const LifePattern& pattern);
-  /// Publishes the GIF and keeps the PGMs, each of which has been visible since it was complete.
+  /// Publishes the GIF and keeps the PGMs. Each PGM was published as soon as it was complete.
   void finish();
 
   std::int64_t count() const { return count_; }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t most_pixels_of_side = 512;
 
-/// Returns white for no live cells. The more live cells, the darker the colour. A single live cell is visible.
+/// Returns the gray level of a pixel for `cells` cells, of which `alive` are alive. If no cell is alive, the pixel is
+/// white. The more cells are alive, the darker the pixel. A single live cell is dark enough to be visible.
 std::uint8_t gray(std::int64_t alive, std::int64_t cells) {
   constexpr std::int64_t white = 255;
   constexpr std::int64_t lightest = 160;

@@ -8,9 +8,9 @@
 
 namespace gradus::cli {
 
-/// Draws the current cells black on white. A bounded world is drawn as a whole. Large patterns become gray levels,
-/// which show the share of live cells. If the cells are too far apart, returns no pixels. Throws InterruptedError after
-/// a stop request.
+/// Draws the current cells black on white. A bounded world is drawn as a whole. A pixel of a large pattern stands for
+/// several cells, and its gray level shows the share of live cells. If the cells are too far apart, returns no pixels.
+/// Throws InterruptedError after a stop request.
 PagePicture picture_of(const LifePattern& pattern, const std::stop_token& stop);
 
 }  // namespace gradus::cli

@@ -21,8 +21,8 @@ namespace gradus {
 
 namespace cli {
 
-/// The symmetry group of the cells: rotations about the centre, and reflections. Groups have their usual mathematical
-/// names.
+/// The symmetry group of the cells. A group consists of rotations about the centre and reflections, and has its usual
+/// mathematical name.
 enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
 
 }  // namespace cli
@@ -60,14 +60,14 @@ struct Soup {
            symmetry == Symmetry::d8;
   }
 
-  /// Returns the index of the random number for a cell. All cells of an orbit have the same index, which is the
-  /// smallest row-major index among them.
+  /// Returns the index of the random number that decides a cell. The symmetries map the cell to a set of cells, its
+  /// orbit. All cells of an orbit have the same index: the place of the orbit's first cell in row-major order.
   std::uint64_t index_of(std::int64_t y, std::int64_t x) const {
     const std::int64_t below = size.height - 1 - y;
     const std::int64_t right = size.width - 1 - x;
     using Place = std::pair<std::int64_t, std::int64_t>;
-    // The identity, rotations by a half and by a quarter turn in both directions, and reflections: top to bottom, left
-    // to right, and at both diagonals.
+    // The images of the cell under all symmetries, in this order: the identity; the half turn; the quarter turns in
+    // both directions; the reflections top to bottom, left to right, and at each of the two diagonals.
     const std::array<Place, 8> places{
         {{y, x}, {below, right}, {x, below}, {right, y}, {below, x}, {y, right}, {x, y}, {right, below}}};
     constexpr std::array<unsigned, 9> groups{0b00000001, 0b00000011, 0b00001111, 0b00010001, 0b00100001,

@@ -35,7 +35,8 @@ class LifeSteps {
   LifeSteps& operator=(const LifeSteps&) = delete;
   ~LifeSteps();
 
-  /// Throws the errors of life(), and UnsupportedError if the cells beyond the pattern have come alive.
+  /// Advances the pattern. Throws the errors of life(). Throws UnsupportedError if the infinitely many cells around the
+  /// pattern have become alive.
   void advance(std::int64_t generations);
   const LifePattern& now();
   const LifePopulation& population();
@@ -50,15 +51,16 @@ class LifeSteps {
   const Execution& execution_;
   LifePopulation population_;
   RunReport report_;
-  /// Keeps computed results from one step to the next.
+  /// Keeps the results that a step has computed for the next steps. Null if the tree algorithm is not used.
   std::unique_ptr<life_detail::Universe> universe_;
   bool is_read_ = true;  ///< true if `pattern_` is the current state of the universe
 };
 
-/// Throws UnsupportedError if the cells beyond the pattern are alive.
+/// Throws UnsupportedError if the infinitely many cells around the pattern are alive.
 void require_no_background(const LifeResult& result, const LifeRule& rule);
 
-/// Throws UsageError if there is no terminal for showing `input`, or if `input` is the stream from which keys are read.
+/// Throws UsageError if standard input or standard output is no terminal. Also throws UsageError if `input` is standard
+/// input, because the keys are read from there.
 void require_terminal(const std::string& input);
 /// Shows the pattern in the terminal, `every` generations per frame, until the user quits. If `until` is not negative,
 /// the view pauses once, after that many generations.

@@ -45,7 +45,7 @@ enum class Key : std::uint8_t {
   quit
 };
 
-/// Decodes key presses, including the escape sequences that terminals send for arrow keys.
+/// Decodes key presses. Terminals send escape sequences for arrow keys, which are decoded, too.
 class Keyboard {
  public:
   /// Waits for a key, at most for `patience`.
@@ -115,8 +115,8 @@ class View {
     draw(terminal);
     while (!done_) {
       core::honour_stop(session_.execution.stop, "stopped");
-      // Waits briefly, so that the view reacts soon to a key or a change of the window's size, even between two slow
-      // frames.
+      // Each wait is short, so that the view reacts soon to a key or to a change of the window's size, even if the next
+      // frame is due much later.
       constexpr Milliseconds soon{30};
       const auto left = std::chrono::duration_cast<Milliseconds>(next - Clock::now());
       const Milliseconds patience = std::clamp(paused_ ? soon : left, Milliseconds{0}, soon);
@@ -192,7 +192,7 @@ class View {
     const bool changed = columns != columns_ || lines != lines_;
     columns_ = columns;
     lines_ = lines;
-    rows_ = std::max(lines - 1, 1) * 2;  // two cells per character; the last line is the status line
+    rows_ = std::max(lines - 1, 1) * 2;  // a character shows two cells; the last line shows the status
     return changed;
   }
 
@@ -243,8 +243,8 @@ class View {
     return alive;
   }
 
-  /// Marks the squares that contain live nodes. Does not descend into nodes smaller than a square, because a stored
-  /// node always has a live cell.
+  /// Marks the squares in which the tree has live cells. Every stored node has a live cell, so nodes that are not
+  /// larger than a square need not be examined further.
   template <class Mark>
   void mark_tree(const LifeTree& tree, std::int64_t left, std::int64_t top, const Mark& mark) {
     struct Part {
@@ -318,7 +318,7 @@ class View {
   const LifeOptions& options_;
   LifeSize size_;
   std::int64_t every_;
-  std::int64_t until_;  ///< generations until the requested pause, or none
+  std::int64_t until_;  ///< generations until the requested pause; 0 or less: no pause is pending
   bool paused_;
   Session& session_;
   Keyboard keyboard_;

@@ -38,7 +38,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
                    {"here", TextTable::Align::left},
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
-  std::vector<std::string> reasons;  // reasons without duplicates, because many variants share one
+  std::vector<std::string> reasons;  // each reason once, because many variants have the same reason
   for (const core::VariantInfo& variant : problem.ladder->variants()) {
     const core::Support support = problem.ladder->support(variant.name, machine);
     std::string here = "yes";

@@ -56,8 +56,8 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 
 // ---- Shapes: the rules of numpy.matmul ----
 
-/// The matrices of an input. The last two dimensions are rows and columns; the dimensions before them are the batch.
-/// Strides count elements.
+/// The matrices of an input. The last two dimensions of the shape are rows and columns. The dimensions before these
+/// enumerate the matrices of a batch. Strides are numbers of elements.
 struct Stack {
   Sizes shape;
   Sizes strides;
@@ -67,7 +67,7 @@ struct Stack {
   std::int64_t columns() const { return shape.back(); }
   std::int64_t row_stride() const { return strides[strides.size() - 2]; }
   std::int64_t column_stride() const { return strides.back(); }
-  /// Returns the size of a batch dimension, or 1 if it is missing. Dimensions are counted from the last one.
+  /// Returns the size of a batch dimension, or 1 if the dimension is missing. back = 0 is the last batch dimension.
   std::int64_t batch_size(std::size_t back) const {
     return back < batch_dimensions() ? shape[batch_dimensions() - 1 - back] : 1;
   }
@@ -95,7 +95,8 @@ Stack stack_of(const files::Tensor& tensor, const std::string& path, bool is_lef
   return stack;
 }
 
-/// A batch dimension: the number of products, and the distances between the operands of consecutive products.
+/// A batch dimension. `size` is the number of products. The strides are, for each operand, the number of elements from
+/// the matrix of one product to the matrix of the next product.
 struct BatchDimension {
   std::int64_t size = 1;
   std::int64_t a_stride = 0;
@@ -108,8 +109,9 @@ struct Plan {
   Sizes shape;
   std::int64_t elements = 0;
   std::int64_t batch = 0;
-  std::vector<BatchDimension> outer;  ///< each combination of indices is one call of the library
-  BatchDimension inner;               ///< the batch dimension that a single call processes
+  /// Outer batch dimensions; the library is called once for each combination of their indices.
+  std::vector<BatchDimension> outer;
+  BatchDimension inner;  ///< the batch dimension that a single call of the library processes
 
   std::int64_t m() const { return a.rows(); }
   std::int64_t n() const { return b.columns(); }
@@ -131,7 +133,8 @@ Plan plan_of(const Arguments& arguments, const files::Tensor& a, const files::Te
     throw InputError(fmt::format("{}: {} and {} do not fit; these numbers must be the same", files(),
                                  counted(plan.k(), "column"), counted(plan.b.rows(), "row")));
 
-  // Merges dimensions in which both operands have a constant stride, from the last dimension to the first.
+  // Goes from the last batch dimension to the first one. Merges a dimension with the next one if both operands have a
+  // constant stride over the two dimensions.
   std::vector<BatchDimension> dimensions;
   for (std::size_t back = 0; back < std::max(plan.a.batch_dimensions(), plan.b.batch_dimensions()); ++back) {
     const std::int64_t a_size = plan.a.batch_size(back);
@@ -239,7 +242,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   const T* const a_data = std::get<files::PointsOf<T>>(a.values).view.data();
   const T* const b_data = std::get<files::PointsOf<T>>(b.values).view.data();
   Outcome outcome;
-  if (plan.elements == 0) {  // an empty product still reports its variant and device
+  if (plan.elements == 0) {  // computes nothing, but reports a variant and a device
     outcome.report = matmul(MatmulView<const T>(), MatmulView<const T>(), options, execution).report;
     return outcome;
   }
@@ -260,7 +263,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   return outcome;
 }
 
-/// Returns the accuracy of the variant that ran, and the factor of its error bound.
+/// The accuracy of the variant that ran: its name, and the factor of its error bound.
 struct Accuracy {
   std::string_view name;
   double bound = 0;
@@ -312,7 +315,7 @@ void write_product(Destination& destination, const Plan& plan, const Buffer<T>& 
 
 std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, MatmulAccuracy permitted,
                          const Outcome& outcome, const Accuracy& accuracy, bool measured, double seconds) {
-  // The permitted accuracy may differ from the accuracy of the variant that ran.
+  // The variant that ran may be more accurate than the user requires, so the text names both accuracies.
   std::string ran;
   if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
     const std::string_view asked = to_string(permitted);
@@ -327,7 +330,7 @@ std::string closing_line(const Plan& plan, std::string_view dtype, double gflops
       seconds, gflops, ran, outcome.report.variant, counted(outcome.report.threads, "thread"));
 }
 
-/// Prints, before it starts, the memory that a large job needs.
+/// If the job is large, prints the memory that it needs. Called before the job starts.
 void tell_forecast(const Session& session, std::uint64_t memory, const Plan& plan) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
@@ -353,11 +356,11 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
                  const Sizes& strides_of_added, core::Clock::time_point start) {
   constexpr files::ElementType type = sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64;
   MatmulOptions options = arguments.options;
-  // Without elements, beta has no effect.
+  // If the product has no elements, beta has no effect.
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // Inputs that are converted in memory: all files except .npy files of this type.
+  // The bytes of the inputs after conversion to this type. A .npy file that has this type needs no conversion.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
@@ -486,7 +489,8 @@ Action setup_matmul(Options& options, Session& session) {
     require_one_standard_input(files);
     require_table_for_header(arguments->reading, files);
     require_no_input_overwritten({arguments->output}, files);
-    // Compares the shapes before anything is converted.
+    // Reads the inputs in the types of their files, so that shapes which do not match are reported before any
+    // conversion.
     files::ReadOptions reading = arguments->reading;
     reading.type.reset();
     Inputs inputs{files::read_tensor(arguments->a, reading), files::read_tensor(arguments->b, reading), {}};

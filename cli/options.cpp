@@ -18,7 +18,7 @@ std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (error == std::errc{}) {
-    // Without a suffix, the number of bytes must be an integer.
+    // A number without a suffix must be an integer.
     bool known = suffix.empty() && std::trunc(count) == count;
     if (!suffix.empty()) {
       const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();

@@ -29,25 +29,26 @@ struct Ladder;
 
 namespace gradus::cli {
 
-/// The completions of an option's value, and the rules by which --repeat records it.
+/// The completions of an option's value, and the rules by which --repeat records the option.
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
   bool list = false;        ///< the value is a list separated by commas; its placeholder looks like "NAME,..."
   bool is_result = true;    ///< the option influences the result, so --repeat takes it from a record
   bool of_variant = false;  ///< only some variants have the option; --repeat with another --variant drops it
-  /// Returns the value as the command line spells it, also if it is the default. If there is no function, or if it
-  /// returns "", records contain the values that were given. For an unset flag, returns "".
+  /// Returns the option's current value, spelled as on the command line, even if the value is the default. Returns ""
+  /// for a flag that is not set. If `current` is null or returns "", a record contains the values that the user gave.
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
-/// Returns the reason why a given option has no effect on the run, or "" if it has one. Called when the whole command
-/// line is known.
+/// Returns the reason why a given option has no effect on the run, or "" if the option has an effect. Called when the
+/// whole command line is known.
 using NoEffectReason = std::function<std::string()>;
 using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
-/// Throws UsageError for the first given option that has no effect, because silently ignoring it would hide a mistake.
+/// If the user gave an option that has no effect, throws UsageError for the first such option. Ignoring the option
+/// would hide a mistake.
 void require_effects(const Uses& uses, const std::function<bool(const CLI::Option&)>& is_given);
 
 class Options {
@@ -90,14 +91,17 @@ class Options {
   /// Adds an option with a few named values. The target's value is shown as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// Adds an option with named values that may be left out. `initial` describes the default in the help.
+  /// Adds an option with a few named values. The target stays empty if the option is not given. `initial` describes the
+  /// default in the help.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
-  /// Adds an option of a table. Parsing the flag sets the member of `options`, whose value is shown as the default.
+  /// Adds an option from an option table. Parsing the flag sets the option's member of `options`. The value of the
+  /// member is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// Adds an option of a table whose value parse() reads, because the program accepts more than the member can hold.
+  /// Adds an option from an option table. Its value is read by parse(), because the program accepts more than the
+  /// member can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// Adds a flag for each option that only some variants of the problem have: see Execution::variant_options.
@@ -107,11 +111,11 @@ class Options {
   CLI::Option& axis(const bench::Axis& axis);
 
   static CLI::Option& required(CLI::Option& option);
-  /// Marks an option as the name of an output, which --repeat does not take from a record.
+  /// Marks an option that names an output, so that --repeat does not take the option from a record.
   CLI::Option& not_repeated(CLI::Option& option);
-  /// Records the option with its current value, given or not.
+  /// Makes records contain the option with its current value, even if the user did not give the option.
   CLI::Option& always_recorded(CLI::Option& option, std::function<std::string()> current);
-  /// Makes the option fail with UsageError if why() returns a reason.
+  /// Makes the command throw UsageError if the user gave the option and why() returns a reason.
   CLI::Option& ineffective_if(CLI::Option& option, NoEffectReason why);
 
  private:

@@ -24,7 +24,7 @@ namespace {
 /// Calls use(rows, number of the first row) for consecutive chunks. Formatting a chunk as text takes some milliseconds.
 template <class T, class Use>
 void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
-  constexpr std::int64_t number_operations = 16;  // time to write a number
+  constexpr std::int64_t number_operations = 16;  // cost of writing a number, in elementary operations
   const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
   for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
     core::honour_stop(stop, "stopped while writing the result");
@@ -62,8 +62,8 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// Formats the table for a narrow terminal. The first cell of each row has a line. The other cells follow below it with
-// their headings, as many per line as fit.
+// Formats the table for a narrow terminal. The first line of a row contains only the first cell. The lines below
+// contain the row's other cells, each with its heading. A line contains as many cells as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
   std::string result;
@@ -130,7 +130,7 @@ void require_no_input_overwritten(const std::vector<std::string>& outputs, const
     for (const std::string& one : inputs) {
       const std::optional<files::NpzPath> array = files::npz_path(one);
       const std::string& input = array ? array->file : one;
-      std::error_code none;  // a file that does not exist cannot be an input
+      std::error_code none;  // ignored: if a file does not exist, nothing is overwritten
       if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
           std::filesystem::equivalent(output, input, none))
         throw UsageError("'" + output + "' would be overwritten, but it is read as well" +
@@ -181,7 +181,7 @@ constexpr std::string_view reading_stopped = "stopped while checking that a resu
 std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
 
 std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_token& stop) {
-  // Small, so that a stop request takes effect soon even on a slow disk.
+  // The chunks are small, so that a stop request takes effect soon even if the disk is slow.
   constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;
   std::uint32_t checksum = 0;
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes_between_looks, bytes.size()))) {
@@ -241,7 +241,7 @@ std::string unfinished_summary(std::string_view problem) {
 }
 
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop) {
-  // The folder may be replaced during a check, but not during all attempts.
+  // Another process may replace the folder's files during a check, so a check that fails is repeated.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
     if (fault = fault_of(problem, path, stop); fault.empty()) return;

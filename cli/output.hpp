@@ -15,8 +15,8 @@
 
 namespace gradus::cli {
 
-/// A table of text. A first column of words is aligned left, and numbers are aligned right. If the terminal is narrower
-/// than the table, a row takes several lines.
+/// A table of text with a heading and an alignment for each column. If the terminal is narrower than the table, a row
+/// takes several lines.
 class TextTable {
  public:
   enum class Align : std::uint8_t { left, right };
@@ -40,7 +40,7 @@ class TextTable {
 std::string grouped(std::int64_t number);
 /// Formats a count as in "1,797 points" or "1 point".
 std::string counted(std::int64_t number, std::string_view noun);
-/// Rounds to a few digits, which suffice for comparing neighbouring values.
+/// Formats a number with a few digits, enough to compare it with similar numbers.
 std::string brief(double number);
 
 /// Returns the seconds of the whole command and of its parts. `call` is the name of the library call to which the
@@ -53,22 +53,22 @@ enum class TableFormat : std::uint8_t { npy, csv, json };
 /// for other extensions.
 TableFormat table_format(const std::string& path, bool json = false);
 
-/// Throws UsageError if an output file, or the place of an output, is also an input, which would be lost. Empty names
-/// and "-" stand for no file.
+/// Throws UsageError if an output would overwrite an input. Empty names and "-" stand for no file.
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-/// Name of the summary, which guards a set of files: it lists the other files with their lengths and checksums, which
-/// the functions below compare.
+/// Name of the summary of a result. The summary lists the other files of the result with their lengths and checksums.
+/// The functions below use this list to detect missing or changed files.
 inline constexpr std::string_view summary_name = "summary.json";
 
 /// Returns the lengths and checksums of finished files, for the summary.
 nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files);
 
-/// Returns a placeholder for the summary, which is in the folder while the files of an earlier result are replaced.
+/// Returns a placeholder for the summary. It is in the folder while the files of an earlier result are replaced one by
+/// one.
 std::string unfinished_summary(std::string_view problem);
 
-/// Throws InputError if the file belongs to a result of the problem but differs from the record in the summary of its
-/// folder, because such a result is incomplete. Throws InterruptedError after a stop request.
+/// Throws InputError if the folder of the file has a summary of this problem, and the file differs from the facts that
+/// the summary records. The result is then incomplete. Throws InterruptedError after a stop request.
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop);
 
 /// Formats rows of numbers. Each number is the shortest text that reads back as the same value.

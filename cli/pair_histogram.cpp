@@ -57,8 +57,8 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& f
   }
 }
 
-/// Warns about tiny edges. Their squares have few or no significant digits in double, and separations below 1e-162
-/// count as 0.
+/// Prints a note if there are tiny edges. The squares of such edges have few or no significant digits in double, and
+/// the square of a distance below 1e-162 is 0.
 void note_tiny_edges(const Session& session, std::span<const double> edges) {
   constexpr double least = 0x1p-500;
   const auto positive = std::ranges::find_if(edges, [](double edge) { return edge > 0; });
@@ -78,14 +78,15 @@ void note_folded(const Session& session, const Sum& sum) {
                     sum.folded_atoms == 1 ? "was" : "were"));
 }
 
-/// Returns the smallest least_reach() of all frames. If the input is a stream, only the remaining frames count.
+/// Returns least_reach() over all frames. If the input is a stream, covers only the frames that have not been read yet.
 double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader, std::int64_t seen) {
   if (files::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
   files::FrameReader again(arguments.input, arguments.reading);
   return least_reach(arguments, again);
 }
 
-/// If the options give bins neither a number nor a cutoff, sets the cutoff to half of the smallest box of all frames.
+/// If the options specify neither the number of bins nor the cutoff, sets the cutoff to half of the smallest box of all
+/// frames.
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
@@ -166,7 +167,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   return 0;
 }
 
-/// Returns the number of frames in a file, for ranges that count from the end.
+/// Returns the number of frames in the input. Ranges that count from the end need this number.
 std::int64_t frames_of(const Arguments& arguments) {
   if (arguments.input == "-")
     throw UsageError(
@@ -177,14 +178,14 @@ std::int64_t frames_of(const Arguments& arguments) {
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  } catch (const files::CutFrameError&) {  // a truncated frame counts, because reading it reports the error
+  } catch (const files::CutFrameError&) {  // counts a truncated frame, whose error is reported when the frame is read
     ++frames;
   }
   return frames;
 }
 
-/// With several ranks: throws UnsupportedError for standard input, which only the first rank has, and prints a note
-/// about how the launcher has placed the ranks.
+/// Called if the program runs as several ranks. Throws UnsupportedError for standard input, which only the first rank
+/// has. Prints a note if the launcher has bound the ranks to too few CPUs.
 void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
@@ -295,7 +296,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
-      if (!reader->is_trajectory()) {  // an incomplete request is refused before anything is read
+      if (!reader->is_trajectory()) {  // reports an incomplete request before the points are read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
         const Box box = box_of(*arguments, {});

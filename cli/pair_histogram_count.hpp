@@ -1,4 +1,4 @@
-// Counts the pairs of frame after frame: of selected atoms, of all kinds with each other, or of points alone.
+// Counts pairs frame by frame: pairs of selected atoms, pairs of every two kinds of atoms, or pairs of all points.
 #pragma once
 
 #include <fmt/core.h>
@@ -45,7 +45,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
     ErrorFields fields = error.fields();
     if (error.code() == error_code::no_effect && fields.argument == "box_origin")
       error.set_message("--box-origin has no effect: there is no periodic box, which --box or a trajectory gives");
-    // A value that comes from a file is invalid input, not invalid usage.
+    // An invalid value in a file is an InputError, and not a UsageError.
     if (error.code() == error_code::flat_cell && arguments.options.box.empty()) {
       fields.file = arguments.input;
       throw InputError(about(shown_path(arguments.input)) + error.message(), std::move(fields));
@@ -57,7 +57,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
   }
 }
 
-/// Returns these rows of the matrix. If they are all rows, returns a view without a copy.
+/// Returns the given rows of the matrix. If these are all rows, returns a view without a copy.
 template <class T>
 files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;
@@ -158,8 +158,8 @@ class Counter {
   bool pairs_frames() const { return others_frames_.has_value(); }
   const WantedFrames* others_frames() const { return others_frames_ ? &*others_frames_ : nullptr; }
 
-  /// Adds the pairs of a frame. If bins reach too far in this frame, the error message calls `reach_of_frames`, which
-  /// returns the limit over all frames.
+  /// Adds the pairs of a frame. If the bins reach too far for the box of this frame, throws an error. Its message
+  /// states the limit over all frames, which reach_of_frames() returns.
   void add(const files::Frame& frame, const std::function<double()>& reach_of_frames) {
     const Box box = box_here(frame);
     next_others(box);
@@ -227,8 +227,8 @@ class Counter {
     return box;
   }
 
-  /// Throws InputError if weights or an index refer to atoms by position, and the atoms at these positions differ from
-  /// the atoms in the first frame.
+  /// `goes_by_place` is true if weights or an index refer to atoms by position. In this case, throws InputError if the
+  /// atoms of this frame differ from the atoms of the first frame.
   static void require_same_atoms(const files::Frame& frame, std::shared_ptr<const std::vector<std::int64_t>>& first,
                                  bool goes_by_place, const std::string& file) {
     const auto& ids = frame.labels.ids;
@@ -264,7 +264,8 @@ class Counter {
     }
   }
 
-  /// Reads the next frame of the other trajectory, if there is one. Its box must equal the box of the points.
+  /// If there is a second trajectory, reads its next frame. Throws InputError if the frame's box differs from the box
+  /// of the points.
   void next_others(const Box& box) {
     if (!others_frames_) return;
     std::optional<files::Frame> frame = others_frames_->next();
@@ -297,10 +298,11 @@ class Counter {
     std::size_t part = 0;  ///< index in Sum::parts
     Side points;
     std::optional<Side> others;
-    std::int64_t both = 0;  ///< as in struct Part
+    std::int64_t both = 0;  ///< number of points that are in both sets
   };
 
-  /// Returns one kind of pairs: pairs among the selected points, or pairs between them and other points.
+  /// Returns the pairs among the selected points or, if there is a second set of points, the pairs between the two
+  /// sets.
   Pairs of_sides(const files::Frame& frame, const files::PointsOf<T>& points, const files::PointsOf<T>& others) {
     if (sum_.frames == 0) sum_.parts.resize(1);
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
@@ -393,7 +395,7 @@ class Counter {
     PairHistogramResult result = pair_histogram(points, options, memory, session_.execution);
     session_.ranks().agree(
         [&] { sum_.memory = std::max(sum_.memory, memory_of(points, options, memory, result.report.variant)); });
-    if (pairs.both > 0) {  // a point that is on both sides has distance 0 to itself
+    if (pairs.both > 0) {  // subtracts pairs of a point with itself, whose distance is 0
       const auto themselves = static_cast<std::uint64_t>(pairs.both);
       (result.edges.front() > 0 ? result.below : result.counts.front()) -= themselves;
       result.pairs -= themselves;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Hashes the content of a frame, and the fact that there is a frame.
+/// Returns a hash of the content of a frame, or 0 if there is no frame.
 std::uint64_t hash_of(const std::optional<files::Frame>& frame, const Session& session) {
   if (!frame) return 0;
   std::uint64_t hash = 1;
@@ -78,7 +78,7 @@ bool FrameRange::needs_count() const { return step_ < 0 || first_.value_or(0) < 
 
 void FrameRange::resolve(std::int64_t frames) {
   if (single_) {
-    // If the frame is missing, the range selects nothing, not the nearest frame.
+    // If the file does not have the frame, the range is empty. The nearest frame is not selected instead.
     const std::int64_t wanted = *first_ < 0 ? *first_ + frames : *first_;
     first_ = wanted < 0 ? most : wanted;
     return;
@@ -90,7 +90,7 @@ void FrameRange::resolve(std::int64_t frames) {
   };
   std::int64_t first = clipped(first_, step_ < 0 ? frames - 1 : 0);
   std::int64_t end = clipped(end_, step_ < 0 ? -1 : frames);
-  if (step_ < 0) {  // the same frames, but in ascending order
+  if (step_ < 0) {  // selects the same frames in ascending order
     const std::int64_t count = first > end ? (first - end - 1) / -step_ + 1 : 0;
     const std::int64_t last = first;
     step_ = -step_;

@@ -12,9 +12,9 @@
 
 namespace gradus::cli {
 
-/// A range of frames, numbered from 0. A single number is one frame. A:B are the frames from A up to but excluding B,
-/// and A:B:STEP are every STEP-th of these. The defaults are the first frame, the end, and 1. Negative numbers count
-/// from the end.
+/// A range of frames, numbered from 0. A single number is one frame. A:B selects the frames A to B - 1, and A:B:STEP
+/// selects every STEP-th of these frames. If A is left out, the range begins at the first frame. If B is left out, the
+/// range extends to the end. STEP is 1 by default. Negative numbers count from the end.
 class FrameRange {
  public:
   FrameRange() = default;
@@ -25,7 +25,8 @@ class FrameRange {
   const std::string& text() const { return text_; }
   /// Returns true if the range depends on the number of frames in the file.
   bool needs_count() const;
-  /// Replaces numbers that count from the end, given the number of frames. Orders the range as in the file.
+  /// Converts numbers that count from the end. `frames` is the number of frames in the file. If STEP is negative,
+  /// replaces the range by the same frames in the order of the file.
   void resolve(std::int64_t frames);
 
   /// Returns the first frame of the range that is not before `frame`, if there is one.
@@ -42,7 +43,7 @@ class FrameRange {
 /// Throws InputError on all ranks if read() returns different hashes on different ranks.
 void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read);
 
-/// Iterates over the frames of a file that the range selects. With several ranks, each rank reads every frame.
+/// Iterates over the selected frames of a file. With several ranks, each rank reads every frame.
 class WantedFrames {
  public:
   WantedFrames(files::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)

@@ -18,7 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns the distribution of the other points around the points or, if swapped, of the points around the others.
+/// Returns the distribution of the second set of points around the points of the first set. If `swapped` is true,
+/// exchanges the two sets.
 Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   const std::int64_t points = swapped ? part.others : part.points;
   const std::int64_t others = swapped ? part.points : part.others;
@@ -48,7 +49,7 @@ std::string periodic_columns(PairHistogramOptions options) {
     options.dimensions = columns;
     try {
       if (pair_histogram_has_volume(options)) return columns;
-    } catch (const UsageError&) {  // a vector of the cell leaves these columns
+    } catch (const UsageError&) {  // a vector of the cell has components outside of these columns
     }
   }
   return {};

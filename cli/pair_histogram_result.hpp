@@ -28,7 +28,8 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::ReadOptions reading;
-  /// If `periodic` is empty, the file decides; with --box, all axes are periodic.
+  /// If `periodic` is empty, the box of --box is periodic along all axes. Without --box, the file states which axes are
+  /// periodic.
   PairHistogramOptions options{.periodic = ""};
   bool radial = false;
   bool centers = false;
@@ -43,8 +44,8 @@ struct Arguments {
   bool needs_labels() const { return partial || selection || cross_selection; }
 };
 
-/// The periodic box of a frame, from the command line or, if not given there, from the file. Empty `lengths` mean open
-/// space.
+/// The periodic box of a frame. It comes from the command line or, if the command line has no box, from the file. In
+/// open space, `lengths` is empty.
 struct Box {
   std::vector<double> lengths;  ///< lengths of the edges, or the nine components of a triclinic cell's vectors
   std::vector<double> origin;
@@ -53,7 +54,8 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-/// Throws InputError if neither the file nor the command line states if the frame's box is periodic.
+/// Returns the box of a frame. Throws InputError if neither the file nor the command line states whether the box is
+/// periodic.
 Box box_of(const Arguments& arguments, const files::Frame& frame);
 
 /// Returns the library's options for points in this box.
@@ -97,7 +99,7 @@ struct Sum {
   double volume() const { return static_cast<double>(frames) / inverse_volumes; }
 };
 
-/// Throws UsageError if --rdf would treat points in a plane as points in space.
+/// Called with --rdf. Throws UsageError if the points are in a plane, but would be treated as points in space.
 void require_space(const Sum& sum);
 
 using Radial = PairHistogramRadialDistribution;
@@ -105,7 +107,7 @@ using Radial = PairHistogramRadialDistribution;
 /// Returns the radial distribution of each part. Without --rdf, returns nothing.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
 
-/// The columns of a table. They refer to the names and values stored with them.
+/// The columns of a table. The columns refer to `names` and `values`.
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;

@@ -29,7 +29,7 @@ struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   files::ElementType type = files::ElementType::f32;
-  bool in_rows = false;   ///< each rank reads its rows directly
+  bool in_rows = false;   ///< true if each rank can read its rows directly from the file
   std::size_t names = 0;  ///< hash of the column names; 0: the columns have no names
 };
 
@@ -116,7 +116,8 @@ void require_same_names(const std::vector<std::string>& files, const std::vector
   }
 }
 
-/// Returns the columns and type that all files with rows share. Throws InputError if they differ.
+/// Returns the number of columns and the type of the files. Files without rows may differ from these. Throws InputError
+/// if files with rows differ from each other.
 Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
   const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
   if (first == heads.end()) return heads.front();
@@ -134,7 +135,7 @@ Head head_of(const files::Points& points) {
   return head;
 }
 
-/// The files that the first rank has read as a whole.
+/// The files that are read on the first rank. Files whose rows each rank can read directly are not among them.
 class WholeFiles {
  public:
   std::vector<Head> read(const std::vector<std::string>& files, const files::ReadOptions& reading) {
@@ -155,7 +156,8 @@ class WholeFiles {
     return heads;
   }
 
-  /// Adds the non-numeric parts of a file: names and, if there is a single file, the shape of a picture.
+  /// Adds the contents of the files besides the numbers: names, weights and dropped rows. If there is only one file and
+  /// it is a picture, adds the shape of the picture.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;
@@ -195,7 +197,7 @@ class WholeFiles {
   std::shared_ptr<files::RowNames> row_names_;
   std::vector<double> weights_;
   std::vector<std::int64_t> dropped_;
-  std::int64_t all_rows_ = 0;  ///< number of all rows, including dropped rows
+  std::int64_t all_rows_ = 0;  ///< number of rows of all files so far, including dropped rows
   bool from_text_ = false;
 };
 
@@ -223,8 +225,8 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
   core::honour_stop(stop, "stopped while reading the points");
 }
 
-/// Distributes a file that the first rank has read. Stores this rank's part in `all`. `at` is the position in `all` of
-/// the file's first row. Collective.
+/// Distributes the rows of a file that the first rank has read. Stores the rows `part` of the file in `all`. Row r of
+/// the file becomes row at + r of `all`. Collective.
 template <class T>
 void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
                Matrix<T>& all, std::int64_t at, const files::ReadOptions& reading) {
@@ -254,7 +256,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
                 std::int64_t own, const files::ReadOptions& reading, const Session& session) {
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
-  // Returns the range of this rank's rows in a file, numbered within the file.
+  // Returns the rows of a file that belong to this rank, as a range of row numbers within the file.
   const auto part_of = [&](std::size_t file) {
     const FileRows& rows = result.files[file];
     const std::int64_t from = std::clamp(begin, rows.first, rows.first + rows.rows);
@@ -284,7 +286,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   for (std::size_t file = 0; file < heads.size(); ++file) {
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
-    // Position that the file's first row has among this rank's rows.
+    // The number of the file's first row, counted from this rank's first row. It may be negative.
     const std::int64_t at = result.files[file].first - begin;
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
@@ -323,7 +325,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
   }
   result.first_row = result.files[static_cast<std::size_t>(ranks.rank())].first;
   const Head common = common_head(files, heads);
-  if (own.rows == 0) {  // the columns and type of an empty file are ignored
+  if (own.rows == 0) {  // an empty file gets the number of columns and the type of the other files
     if (common.type == files::ElementType::f32) result.points.values = files::own(Matrix<float>(0, common.columns));
     else result.points.values = files::own(Matrix<double>(0, common.columns));
   }

@@ -13,7 +13,7 @@
 
 namespace gradus::cli {
 
-/// The rows of all points that a file holds.
+/// The place of a file's rows among the rows of all files.
 struct FileRows {
   std::string path;
   std::int64_t first = 0;
@@ -23,11 +23,11 @@ struct FileRows {
 struct PointFiles {
   files::Points points;  ///< the rows of this rank; only the first rank has names and the shape of a picture
   std::vector<FileRows> files;
-  std::int64_t first_row = 0;  ///< number that this rank's first row has among all rows
+  std::int64_t first_row = 0;  ///< number of rows on the ranks before this one
   std::int64_t rows = 0;       ///< number of rows on all ranks
 
-  /// If the error is about the points, names the file in the error. With several files, also converts the row number to
-  /// the numbering of the file.
+  /// If the error is about the points, names the file in the error. If there are several files, converts the row number
+  /// in the error to a row number within its file.
   void name_file(Error& error) const;
 
   /// Calls the function. If it throws an InputError, adds file names to the error.
@@ -42,26 +42,28 @@ struct PointFiles {
   }
 };
 
-/// Returns the files whose names match the pattern (*, ?, []), sorted by name with digits compared as numbers.
+/// Returns the files whose names match the pattern (*, ?, []), sorted by name. Numbers in names are compared as
+/// numbers.
 std::vector<std::string> files_like(const std::string& pattern);
 
 enum class PerRank : bool { no, yes };
 
-/// Reads files. A name may be a pattern (*, ?, []), whose matches are sorted by name with digits compared as numbers.
-/// Throws InputError unless all files with rows have the same columns and type. Each rank gets an even share of the
-/// rows. A rank reads only its own rows of a .npy file in C order. The first rank reads all other files and sends their
-/// rows in chunks. Collective: an error on one rank is thrown on all ranks.
+/// Reads files. A name may be a pattern (*, ?, []), which stands for the files of files_like(). Throws InputError
+/// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A rank reads
+/// only its own rows of a .npy file in C order. The first rank reads all other files and sends their rows in chunks.
+/// Collective: an error on one rank is thrown on all ranks.
 ///
-/// With PerRank::yes, the only input is a file of this rank (see file_of_rank()), and the ranks' files are
-/// concatenated.
+/// With PerRank::yes, `inputs` contains one name, from which file_of_rank() makes the name of this rank's file. The
+/// points are the rows of all ranks' files, in the order of the ranks.
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
                             const Session& session);
 
 /// Replaces "{rank}" in the path by this rank's number.
 std::string file_of_rank(const std::string& path, int rank);
 
-/// Reads one number, such as a weight, for each row of `points`. Returns the numbers for this rank's rows. One file
-/// holds the numbers of all rows, unless its name has "{rank}" and `per_rank` is PerRank::yes.
+/// Reads one number, such as a weight, for each row of `points`. Returns the numbers for this rank's rows. If
+/// `per_rank` is PerRank::yes and the file's name contains "{rank}", each rank has a file with the numbers of its rows.
+/// Otherwise, one file holds the numbers of all rows.
 template <class T>
 files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
                                        const files::ReadOptions& reading, const Session& session);

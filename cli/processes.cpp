@@ -11,8 +11,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Open MPI provides the size of each group of processes. This handles 'mpirun -n 1 gradus kmeans ... : -n 2 gradus
-/// list', which starts two groups.
+/// Returns true if this is the first process of its group. For example, 'mpirun -n 1 gradus kmeans ... : -n 2 gradus
+/// list' starts two groups. Open MPI provides the size of each group.
 bool is_first_of_its_kind(int rank) {
   const char* const counts = std::getenv("OMPI_APP_CTX_NUM_PROCS");
   std::istringstream words(counts == nullptr ? "" : counts);
@@ -24,7 +24,8 @@ bool is_first_of_its_kind(int rank) {
 }  // namespace
 
 Processes started_processes() {
-  // Slurm's variables alone prove nothing, because a batch script has some of them, too.
+  // The presence of some of Slurm's variables does not prove that srun started this process, because a batch script has
+  // some of them, too.
   for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                    std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
     const char* const all = std::getenv(size);

@@ -8,7 +8,8 @@ namespace gradus::cli {
 struct Processes {
   int size = 1;
   int rank = 0;
-  /// True for the first of several identical processes. It reports why the processes cannot be ranks of one job.
+  /// True for the first of several identical processes. If the processes cannot be ranks of one job, only the first one
+  /// prints the error.
   bool speaks = true;
 };
 
@@ -17,7 +18,7 @@ struct Processes {
 Processes started_processes();
 
 /// Throws UnsupportedError, with the reason `why`, if this is one of several processes that cannot be ranks of one job.
-/// Otherwise all of them would do the same work and write the same files.
+/// Without this error, all processes would do the same work and write the same files.
 [[noreturn]] void refuse_processes(const Processes& processes, const std::string& why);
 
 }  // namespace gradus::cli

@@ -124,7 +124,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
   add_limits(options, execution);
 }
 
-/// Returns the subcommand's option whose name is closest to the given one.
+/// Returns a suggestion for a misspelt option, "did you mean …", or "" if no option has a similar name.
 std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
@@ -141,7 +141,7 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
   return chosen.empty() ? root : *chosen.front();
 }
 
-/// Throws UsageError if an option has no value or too many.
+/// Throws UsageError if an option has no value or too many values.
 void refuse_count(const CLI::App& app, const std::vector<std::string>& words, const std::string& help) {
   for (const CLI::Option* option : app.get_options())
     if (const int most = option->get_items_expected_max(); most > 0 && static_cast<int>(option->count()) > most)
@@ -178,7 +178,7 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   CLI::App* const app = apps.empty() ? nullptr : apps.front();
   const bool repeated = app != nullptr && app->get_option_no_throw("--repeat") != nullptr && repeats(words);
   const std::vector<CLI::Option*> required = repeated ? take_requirements(*app) : std::vector<CLI::Option*>{};
-  std::ranges::reverse(words);  // the parser expects the arguments in reverse order
+  std::ranges::reverse(words);  // root.parse() expects the arguments in reverse order
   root.parse(std::move(words));
   if (!session.repeat.empty()) {
     const auto record = std::make_shared<RepeatedRecord>(session.repeat);
@@ -194,7 +194,7 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   const CLI::App& app = chosen_subcommand(root);
   const std::string help = help_hint(app);
   const std::vector<std::string> rest = root.remaining(true);
-  // The parser may return "--" among the unused words.
+  // The words that the parser did not use may include "--".
   const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
   if (extra != rest.end()) {
     const std::string& first = *extra;
@@ -220,8 +220,8 @@ void require_command(const std::string& word) {
                      "; 'gradus' shows what is possible");
 }
 
-/// Returns an entry for each option of the command that was given, except options that state where and how this process
-/// runs.
+/// Returns a text for each option that the user gave. Leaves out options about where and how this process runs and
+/// about its output, because these may differ between ranks.
 std::vector<std::string> given_to(const CLI::App& app) {
   std::vector<std::string> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -232,8 +232,8 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// Returns the value of --stall-timeout. It is needed before the options are parsed, because it also limits the start
-/// of MPI.
+/// Returns the value of --stall-timeout. The value is needed before the options are parsed, because it also limits the
+/// start of MPI.
 double stall_limit_in(const std::vector<std::string>& words) {
   constexpr std::string_view name = "--stall-timeout";
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
@@ -249,8 +249,8 @@ double stall_limit_in(const std::vector<std::string>& words) {
   return WatchedCommunicator::usual;
 }
 
-/// Throws UsageError on all ranks if the options of a rank differ from those on the first rank, because such ranks
-/// would wait for each other.
+/// Throws UsageError on all ranks if the options of a rank differ from the options of the first rank. With different
+/// options, ranks would wait for each other.
 void require_same_options(core::Ranks& ranks, const CLI::App& app) {
   std::vector<std::string> own = given_to(app);
   const std::vector<std::string> first = texts_of_first(ranks, [&] { return own; });
@@ -275,7 +275,8 @@ struct Failure {
   int status;
 };
 
-/// If a mapped file has been truncated, replaces the error, because everything computed from the file is meaningless.
+/// Returns the failure for an error. If a mapped file has been truncated, results computed from the file are
+/// meaningless, so the failure is about the truncated file instead.
 Failure failure_of(const Error& error) {
   const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);
@@ -285,7 +286,7 @@ Failure failure_of(const Error& error) {
                              .remedy = "run the job again when no program writes to it"}));
 }
 
-/// Returns true if the command has all options that a text mentions.
+/// Returns true if the command has all options that the text mentions.
 bool has_options_of(const CLI::App& app, const ErrorMessage& text) {
   return std::ranges::all_of(text.pieces, [&app](const ErrorMessage::Piece& piece) {
     return piece.kind != ErrorMessage::Piece::Kind::option ||
@@ -301,7 +302,7 @@ void report(const Session& session, const Failure& failure) {
   }
   std::string where;
   if (ErrorFields fields = error.fields(); session.job && fields.rank) {
-    // A usage error of the first rank occurs on all ranks.
+    // A usage error of the first rank occurs on all ranks, so the message does not name the rank.
     const bool of_all = failure.status == UsageError("").exit_status() && fields.rank == 0;
     if (!of_all) where = session.job->name_of(*fields.rank) + ": ";
     fields.rank.reset();
@@ -317,7 +318,7 @@ void report(const Session& session, const Failure& failure) {
       answer.update(json_of(error, failure.code));
       session.print_json(answer);
     }
-  } catch (const InterruptedError&) {  // the pipe has no reader left
+  } catch (const InterruptedError&) {  // no process reads the output any more, so the JSON is dropped
   }
 }
 
@@ -362,7 +363,7 @@ int run(int argument_count, char** arguments, Session& session) {
     session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
-    // The pseudo-terminal belongs to the launcher, not to the user.
+    // If standard output is a terminal, it is the launcher's pseudo-terminal, not the user's terminal.
     session.columns = 0;
     session.colour = false;
   }
@@ -404,8 +405,8 @@ int run_program(int argument_count, char** arguments) {
   CLI::App root(std::string(tagline), "gradus");
   Session session;
   session.root = &root;
-  std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint and may arrive before the fit starts
-  // Exceeding the file size limit then makes write() fail, which is reported with a message.
+  std::signal(SIGUSR1, SIG_IGN);  // SIGUSR1 requests a checkpoint; before the fit starts, it has no effect
+  // If this signal is ignored, write() fails at the limit of file sizes, and the failure is reported with a message.
   std::signal(SIGXFSZ, SIG_IGN);
   const char* no_colour = std::getenv("NO_COLOR");
   session.columns = terminal_columns(STDOUT_FILENO);
@@ -421,7 +422,8 @@ int run_program(int argument_count, char** arguments) {
   int status = 0;
   try {
     session.execution.stop = stop_on_signals();
-    // The signal thread handles this signal like a signal from the user.
+    // If a mapped file is truncated, SIGTERM is sent to this process. The signal thread handles it like a SIGTERM from
+    // the user.
     files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
     if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
@@ -438,7 +440,8 @@ int run_program(int argument_count, char** arguments) {
   };
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();
-  // Gives the process that prints the error time to finish.
+  // Waits before this process exits, so that the process that prints the error has time to finish. The launcher may end
+  // all processes when one of them exits with an error.
   else if (status != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     write_message("cannot write to standard output" +

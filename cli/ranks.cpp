@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* library_name = "libgradus_mpi_process.so";
 
-/// Returns the program's folder. In a build, the library is in this folder. An installed program has the library in a
-/// folder nearby.
+/// Returns the folder of the program. In a build, this folder also contains the MPI library. In an installation, the
+/// MPI library is in another folder, whose path relative to the program's folder is fixed.
 std::filesystem::path program_folder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -48,7 +48,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
   const std::filesystem::path folder = program_folder();
   const std::string beside = folder / library_name;
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
-  // Stays loaded until the process ends, because MPI does, too.
+  // The library stays loaded until the process ends, because MPI stays active until then.
   const core::SharedLibrary library({beside.c_str(), installed.c_str()});
   if (!library)
     refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
@@ -84,7 +84,7 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
                       // The other ranks time out at about the same moment. They get a second to report their timeouts
                       // before the launcher terminates them.
                       std::this_thread::sleep_for(std::chrono::seconds(1));
-                      ::_exit(1);  // another thread is busy in a call of MPI
+                      ::_exit(1);  // exits without calling MPI, because another thread is busy in a call of MPI
                     }),
       ranks_(communicator_, stop) {
   if (stall_limit != WatchedCommunicator::usual) set_stall_limit(stall_limit);
@@ -113,8 +113,8 @@ int RankedJob::rank_on_machine() const {
 
 int gpu_of_rank(const RankedJob& job) {
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;  // no query of the GPUs is needed
-  // Counts only GPUs that CUDA_VISIBLE_DEVICES does not hide.
+  if (place == 0) return 0;  // the first rank of a machine gets GPU 0, whatever the number of GPUs is
+  // The number of GPUs without those that CUDA_VISIBLE_DEVICES hides.
   const auto gpus = static_cast<int>(execution::list_gpus().size());
   return gpus > 0 ? place % gpus : 0;
 }
@@ -126,8 +126,8 @@ void RankedJob::end_alone(int status) noexcept {
 }
 
 int RankedJob::end(int status, const std::function<void()>& say) {
-  // If all ranks have agreed on the error, they arrive at about the same time. If only this rank has the error, the
-  // others wait here or, in the worst case, elsewhere.
+  // If all ranks have agreed on the error, they arrive here at about the same time. If only this rank has the error,
+  // the other ranks wait here or, in the worst case, in another collective call.
   constexpr double patience = 5;
   std::vector<int> all(static_cast<std::size_t>(size()));
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
@@ -137,15 +137,16 @@ int RankedJob::end(int status, const std::function<void()>& say) {
           fmt::format("{} has waited for the others' end for {} s (--stall-timeout)", name_of(rank()), stall_limit_));
     end_alone(status == 0 ? 1 : status);
   }
-  // A rank with an error of another kind knows more than ranks that were only stopped.
+  // Prefers the error of a rank that was not merely stopped, because such an error may be the cause of the stop.
   const int stopped = InterruptedError("").exit_status();
   auto failed = std::ranges::find_if(all, [&](int one) { return one != 0 && one != stopped; });
   if (failed == all.end()) failed = std::ranges::find(all, stopped);
   const int result = failed == all.end() ? 0 : *failed;
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
-  // A launcher terminates all processes when one exits with an error, so the message must come first. The same holds if
-  // a rank stops after a successful job, because the launcher would otherwise wait for it forever.
+  // The ranks meet again before any of them exits. There are two reasons. If a process exits with an error, the
+  // launcher terminates all processes, so the message must be printed first. If the job was successful but a rank is
+  // suspended, the launcher would wait for this rank forever, but the second meeting has a time limit.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)

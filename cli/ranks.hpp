@@ -20,8 +20,8 @@ namespace gradus::cli {
 
 class RankedJob {
  public:
-  /// Joins the other `processes`. Throws UnsupportedError if the library is missing or was built for another MPI than
-  /// the one of mpirun. `stall_limit` is in seconds and also applies to the start of MPI; 0: no limit.
+  /// Joins the other `processes`. Throws UnsupportedError if the library is missing, or if it was built for an MPI that
+  /// is not mpirun's. `stall_limit` is in seconds and also applies to the start of MPI; 0: no limit.
   static std::shared_ptr<RankedJob> join(const Processes& processes, double stall_limit, const std::stop_token& stop);
   RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop);
   RankedJob(const RankedJob&) = delete;
@@ -32,8 +32,8 @@ class RankedJob {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Must be the first call on every rank. Throws UsageError unless all ranks run the same command. Reports events that
-  /// occurred while MPI started, such as a stop request.
+  /// Must be called on every rank before any other function. Throws UsageError unless all ranks run the same command.
+  /// Also throws for events that occurred while MPI started, such as a stop request.
   void meet(const std::string& command);
 
   void set_stall_limit(double seconds);
@@ -52,7 +52,7 @@ class RankedJob {
   [[noreturn]] void end_alone(int status) noexcept;
 
   mpi::Process& process_;
-  int rank_;  ///< kept here, like size_, because error messages need it after MPI has ended
+  int rank_;  ///< stored, like size_, because error messages need both after MPI has ended
   int size_;
   WatchedCommunicator communicator_;
   core::Ranks ranks_;

@@ -48,8 +48,8 @@ bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
   return !value.is_result || of_the_job || option.get_group() == output_heading;
 }
 
-/// Returns the command line of the run that is about to start. It has a value for each option of a table that has an
-/// effect.
+/// Returns the command line of the run that is about to start. It states the value of every option from an option
+/// table, unless the option has no effect.
 std::vector<std::string> command_of_run(const CLI::App& app, const Session& session) {
   std::vector<std::string> words{"gradus", app.get_name()};
   for (const CLI::Option* option : options_of(app)) {
@@ -61,7 +61,7 @@ std::vector<std::string> command_of_run(const CLI::App& app, const Session& sess
     if (const std::string text = value.current ? value.current() : ""; !text.empty()) texts = {text};
     else if (is_flag && value.current) texts.clear();
     if (has_no_effect || texts.empty()) continue;
-    if (option->get_positional())  // "./" precedes a file name that begins with "--"
+    if (option->get_positional())  // adds "./" to a file name that begins with "--"
       for (const std::string& text : texts) words.push_back((text.starts_with("--") ? "./" : "") + text);
     else if (is_flag) words.push_back(name_of(*option));
     else
@@ -165,7 +165,8 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     if (completed.contains(option)) option->run_callback();
 }
 
-/// Searches a relative name first in the current directory, then in the directory of the recorded run.
+/// Returns the path of a file that the record names. If the current directory does not contain a file with a relative
+/// name, the result is the path of this name in the directory of the recorded run.
 std::string RepeatedRecord::found(const std::string& path) const {
   std::error_code none;
   if (std::filesystem::path(path).is_absolute() || names_a_file(path)) return path;

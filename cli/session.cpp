@@ -98,7 +98,7 @@ void Session::end_progress() const {
 void Session::print(std::string_view text) const {
   if (!is_first()) return;
   end_progress();
-  // A slow reader may block a pipe, and a signal need not interrupt this thread.
+  // Polls before each write. A slow reader may block the pipe, and a signal does not always interrupt a blocked write.
   constexpr int patience_milliseconds = 50;
   // Short texts, such as a message about the stop request, are always written.
   const bool is_long = text.size() > std::size_t{1} << 20;

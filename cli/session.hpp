@@ -53,7 +53,8 @@ std::size_t width_of(std::string_view text);
 std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
-  Execution execution;     ///< set from the common options; `stop` belongs to the process, and `progress` draws the bar
+  /// Set from the common options; `stop` is requested by signals, and `progress` draws the bar.
+  Execution execution;
   bool names_gpu = false;  ///< true if the options name a GPU by its number
   bool json = false;
   bool quiet = false;
@@ -65,8 +66,8 @@ struct Session {
   std::string repeat;                            ///< the file of --repeat
   std::shared_ptr<const RepeatedRecord> record;  ///< the content of the file of --repeat
 
-  /// False if this is one of several identical processes that are not ranks of one job, and another one prints the
-  /// output.
+  /// False if an MPI launcher started several identical processes that are not ranks of one job, and another of these
+  /// processes prints the output.
   bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< null unless this process is one of several ranks
   /// Returns the ranks of the job, or this process alone.

@@ -145,7 +145,7 @@ std::string route_text(const Vertices& vertices, const Route<T>& route) {
   if (route.vertices.empty())
     return fmt::format("there is no route from {} to {}\n", vertices.called(route.from), vertices.called(route.to));
   std::string text = fmt::format("{}:", number(route.distance));
-  // Names are quoted, because they may contain spaces.
+  // Names may contain spaces, so an arrow separates them.
   const std::string_view between = vertices.names.empty() ? " " : " -> ";
   for (std::size_t index = 0; index < route.vertices.size(); ++index)
     text.append(index == 0 ? " " : between).append(vertices.called(route.vertices[index]));
@@ -172,7 +172,7 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
   });
 }
 
-/// Prints, before it starts, the memory that a large job needs.
+/// If the job is large, prints the memory that it needs. Called before the job starts.
 void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t rows, std::int64_t n) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
@@ -193,7 +193,7 @@ Json beginning_of_summary(const Arguments& arguments, std::int64_t n, const Json
 
 std::string vertices_text(std::int64_t n) { return n == 1 ? "1 vertex" : grouped(n) + " vertices"; }
 
-/// Finds a single route. The memory and the time do not depend on the number of other routes.
+/// Finds a single route without computing all other routes.
 template <class T, class Graph>
 int find_route(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
@@ -252,10 +252,10 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
     options.predecessors = true;
   }
-  // For a page alone, only the distances from the start of the route are needed. All distances might not fit the
-  // memory.
+  // If only a page is written, the distances from the start of the route suffice. The distances between all vertices
+  // might not fit the memory.
   if (route && options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
-  std::int64_t row = 0;  // index of the first vertex of the route
+  std::int64_t row = 0;  // row of the distances from the first vertex of the route
   if (route && options.sources.empty()) {
     row = route->from;
   } else if (route) {
@@ -285,7 +285,8 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   std::optional<core::AtomicFile> page;
   if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
 
-  // Assumes the element type of the graph. The weights may require a wider type, which is not known yet.
+  // Returns the memory of a job that computes in the type of the graph. Large weights may require a wider type, but the
+  // weights have not been examined yet.
   const auto memory_with = [&](const Execution& execution) {
     ShortestPathsShape shape{
         .vertices = n, .element_bytes = static_cast<int>(sizeof(T)), .floating = std::numeric_limits<T>::has_infinity};
@@ -378,7 +379,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// Returns the maximum of the type in the file if this type is narrower than the type in memory.
+/// If the type in the file is narrower than the type in memory, returns the greatest value of the type in the file.
 std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   constexpr std::pair<std::string_view, std::int64_t> all[] = {
       {"i1", 0x7f}, {"u1", 0xff}, {"i2", 0x7fff}, {"u2", 0xffff}, {"u4", 0xffff'ffff}};
@@ -387,7 +388,8 @@ std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   return {};
 }
 
-/// Replaces the maximum of the type in the file, which means "no edge", by the maximum of T.
+/// Returns a copy in which `greatest` is replaced by the greatest value of T. `greatest` is the greatest value of the
+/// type in the file. Both values mean "no edge".
 template <class T>
 files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greatest) {
   Matrix<T> wide = Matrix<T>::copy_of(weights.view);
@@ -396,7 +398,7 @@ files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greates
   return files::own(std::move(wide));
 }
 
-/// Returns true if most weights off the diagonal in the first rows are 0. This suggests that 0 was meant as "no edge".
+/// Returns true if, in the first rows, most weights off the diagonal are 0. The value 0 then probably means "no edge".
 template <class T>
 bool is_mostly_zero(MatrixView<const T> weights) {
   constexpr std::int64_t enough_rows = 64;

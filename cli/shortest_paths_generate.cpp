@@ -32,10 +32,11 @@ using shortest_paths_detail::RoadGrid;
 using shortest_paths_detail::WeightRange;
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t heaviest = std::int64_t{1} << 30;  // small enough that weights with a climb fit int32
+// The greatest weight that an option may specify. --climbs may double a weight, and the doubled weight must fit int32.
+constexpr std::int64_t heaviest = (std::int64_t{1} << 30) - 1;
 constexpr std::string_view while_writing = "stopped; no file was written";
 
-/// Returns the text format for the name, or null if the name is the name of a matrix file.
+/// Returns the text format for the name, or null if the name ends in .npy (a matrix).
 const files::GraphFormat* format_of(const std::string& path) {
   if (files::ending_of(path) == ".npy") return nullptr;
   if (const files::GraphFormat* format = files::written_format(path); format != nullptr) return format;
@@ -43,7 +44,7 @@ const files::GraphFormat* format_of(const std::string& path) {
                    " or .npy (a matrix), which says how to write it");
 }
 
-/// A graph that is written in chunks.
+/// A graph whose edges are made and written in chunks.
 struct Source {
   std::int64_t vertices = 0;
   std::int64_t edges = 0;

@@ -28,7 +28,8 @@ void for_each_pair(MatrixView<const T> distances, const std::vector<std::int64_t
   }
 }
 
-/// Splits a range into equal parts. A part of an integer range holds at least one integer.
+/// Splits the range from `least` to `most` into equal parts. If T is an integer type, each part contains at least one
+/// integer.
 template <class T>
 class Parts {
  public:
@@ -65,7 +66,7 @@ class Parts {
 
  private:
   static constexpr std::size_t most_parts = 60;
-  double share(T value) const {  // halving the bounds first avoids overflow of the difference
+  double share(T value) const {  // the bounds are halved first, so that their difference does not overflow
     const double range = static_cast<double>(most_) / 2 - static_cast<double>(least_) / 2;
     return range > 0 ? (static_cast<double>(value) / 2 - static_cast<double>(least_) / 2) / range : 0;
   }

@@ -12,8 +12,8 @@
 
 namespace gradus::cli {
 
-/// Returns a histogram of the distances between different vertices. The rows belong to `sources`; if this list is
-/// empty, to all vertices. Throws InterruptedError after a stop request.
+/// Returns a histogram of the distances between different vertices. Row i of `distances` belongs to vertex sources[i]
+/// or, if `sources` is empty, to vertex i. Throws InterruptedError after a stop request.
 template <class T>
 Chart distribution(MatrixView<const T> distances, const std::vector<std::int64_t>& sources,
                    const std::stop_token& stop);

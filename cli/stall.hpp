@@ -22,8 +22,9 @@ class WatchedCommunicator final : public Communicator {
   WatchedCommunicator(Communicator& of, std::function<void(const std::string&)> end);
   ~WatchedCommunicator() override;
 
-  /// Sets the limit in seconds; 0: no limit. The default is `usual`, or twenty times the longest time that this rank
-  /// has kept others waiting, whichever is longer: all ranks have about the same work.
+  /// Sets the limit in seconds; 0: no limit. The default limit is the longer of two times. One is `usual`. The other
+  /// one is twenty times the longest time that this rank has worked between two calls. It is suitable because all ranks
+  /// have about the same work.
   void set_limit(double seconds);
   static constexpr double usual = 600;
   static constexpr double most = 1e9;
@@ -45,19 +46,19 @@ class WatchedCommunicator final : public Communicator {
 
   Communicator& of_;
   std::function<void(const std::string&)> end_;
-  // The state of the current call. Only the rank's thread writes it. The watching thread reads it much later.
+  // The state of the current call. Only the thread that makes the calls writes the state. The watching thread reads it.
   /// Name of the call, with {} for the number of items; null: there is no call.
   std::atomic<const char*> what_{nullptr};
   std::atomic<std::uint64_t> items_{0};
   std::atomic<std::uint64_t> number_{0};
-  std::atomic<double> limit_{-1};  ///< limit of the call; -1: the default
+  std::atomic<double> limit_{-1};  ///< limit in seconds; -1: the default limit
   std::atomic<std::int64_t> longest_work_{0};
   std::int64_t last_end_;
   std::jthread thread_;
 };
 
-/// Calls end(), which must not return, unless the object is destroyed within this many seconds. Time in which the
-/// process is suspended does not count.
+/// Calls end() if the object still exists after `seconds`. end() must not return. Time in which the process is
+/// suspended does not count.
 class Deadline {
  public:
   Deadline(double seconds, std::function<void()> end);

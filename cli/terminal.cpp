@@ -35,8 +35,8 @@ bool write_all(std::string_view text) {
   return true;
 }
 
-/// While an instance exists, a write to a pipe without a reader fails in this thread with EPIPE instead of raising
-/// SIGPIPE.
+/// While an instance exists, this thread receives no SIGPIPE. If the thread writes to a pipe without a reader, the
+/// write fails with EPIPE instead.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -66,8 +66,8 @@ class WithoutPipeSignal {
 void reserve_standard_streams() noexcept {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The new descriptor is the lowest free number, which is `stream`. O_PATH denies reading and writing, also through
-    // /dev/stdout.
+    // open() returns the lowest free descriptor, which is `stream`. Because of O_PATH, reading and writing fail, even
+    // through /dev/stdout.
     (void)::open("/", O_PATH | O_DIRECTORY);
   }
 }
@@ -87,7 +87,7 @@ void write_standard_error(std::string_view text) noexcept {
 void write_message(std::string_view message) noexcept {
   try {
     write_standard_error("gradus: " + core::without_control(message) + "\n");
-  } catch (const std::exception&) {  // there is no memory for the line
+  } catch (const std::exception&) {  // writes the message in two parts, because there is no memory for the whole line
     write_standard_error(message);
     write_standard_error("\n");
   }

@@ -50,7 +50,7 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   }
   std::string threads;
   for (const int count : report.options.threads) threads += fmt::format("{}{}", threads.empty() ? "" : ", ", count);
-  // Locks and sets have no oracle and run on CPUs only.
+  // Variants with the contract "invariants" have no oracle and run on CPUs only. These are the locks and sets.
   const bool has_oracle = std::ranges::any_of(
       report.rows, [](const bench::VerifyRow& row) { return row.contract != core::Contract::invariants; });
   std::string text = fmt::format("{}: every variant{}\n\n{}\n", report.problem,

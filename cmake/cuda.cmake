@@ -1,5 +1,6 @@
-# CUDA, as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA, and GRADUS_CUDA_RUNTIME to the target of the CUDA runtime,
-# which is linked statically and loads the driver at its first call: the program starts on machines without a driver.
+# Enables CUDA as selected by GRADUS_CUDA. Sets GRADUS_HAS_CUDA. Sets GRADUS_CUDA_RUNTIME to the target of the CUDA
+# runtime. The runtime is linked statically and loads the driver at its first call, so the program also starts on machines
+# without a driver.
 #
 # GPU code is compiled for CMAKE_CUDA_ARCHITECTURES (or the environment variable CUDAARCHS) if given, otherwise for the
 # GPUs of this machine, otherwise for the list below. nvcc is tested first. If it fails, AUTO reports the reason and
@@ -10,10 +11,10 @@ set(GRADUS_CUDA_PORTABLE 80-real 90a-real 100-real 120 CACHE STRING
     "GPU architectures to make code for where there is no GPU and CMAKE_CUDA_ARCHITECTURES is not given")
 mark_as_advanced(GRADUS_CUDA_PORTABLE)
 set(gradus_oldest_architecture 80)
-set(gradus_tested_cuda 13.0)  # the oldest version that the tests have run with
+set(gradus_tested_cuda 13.0)  # the oldest version with which the tests were run
 set(gradus_oldest_cuda 12.0)  # the first nvcc that supports C++20
 
-# Returns the first line of nvcc's output that reports an error, or its first line.
+# Returns the first line of nvcc's output that reports an error. If no line does, returns the first line.
 function(gradus_first_error text result)
   string(REGEX MATCH "[^\n]*([Ee]rror|not found|No such)[^\n]*" line "${text}")
   if(NOT line)
@@ -23,7 +24,8 @@ function(gradus_first_error text result)
   set(${result} "${line}" PARENT_SCOPE)
 endfunction()
 
-# Sets `reason` if this nvcc cannot build the GPU variants, and `gpus` to the compute capabilities of the GPUs here.
+# Tests an nvcc. If it cannot build the GPU variants, sets `reason`. Sets `gpus` to the compute capabilities of this
+# machine's GPUs.
 function(gradus_try_nvcc nvcc)
   set(gpus "" PARENT_SCOPE)
   execute_process(COMMAND ${nvcc} --version RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -63,7 +65,7 @@ function(gradus_try_nvcc nvcc)
   set(gpus "${found}" PARENT_SCOPE)
 endfunction()
 
-# Sets `reason` if no nvcc can compile the GPU variants.
+# Searches for an nvcc and sets `nvcc` to its path. If it cannot compile the GPU variants, sets `reason`.
 function(gradus_examine_cuda)
   set(nvcc "${CMAKE_CUDA_COMPILER}")
   if(NOT nvcc AND DEFINED ENV{CUDACXX})
@@ -84,7 +86,7 @@ function(gradus_examine_cuda)
     gradus_try_nvcc(${nvcc})
     set(GRADUS_NVCC_REASON "${reason}" CACHE INTERNAL "why nvcc does not do")
     set(GRADUS_NVCC_GPUS "${gpus}" CACHE INTERNAL "compute capabilities of the GPUs here")
-    if(NOT reason)  # a failure may have been fixed since
+    if(NOT reason)  # a failure is not cached, because the user may fix its cause
       set(GRADUS_NVCC_TRIED "${nvcc} ${GRADUS_CUDA}" CACHE INTERNAL "the nvcc that was tried")
     endif()
   endif()
@@ -92,7 +94,8 @@ function(gradus_examine_cuda)
   set(nvcc "${nvcc}" PARENT_SCOPE)
 endfunction()
 
-# Sets `architectures` to the list to compile for, or `reason` if that is impossible.
+# Sets `architectures` to the architectures for which GPU code is compiled. If one of them is too old for the kernels,
+# sets `reason`.
 function(gradus_choose_architectures)
   set(wanted "${CMAKE_CUDA_ARCHITECTURES}")
   if(NOT wanted)
@@ -101,7 +104,7 @@ function(gradus_choose_architectures)
   set(here "")
   foreach(gpu IN LISTS GRADUS_NVCC_GPUS)
     if(gpu EQUAL 90)
-      list(APPEND here 90a-real)  # plain 90 lacks the matrix instructions of Hopper
+      list(APPEND here 90a-real)  # 90a has Hopper's matrix instructions, which 90 lacks
     elseif(gpu GREATER_EQUAL gradus_oldest_architecture)
       list(APPEND here ${gpu}-real)
     endif()
@@ -158,7 +161,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
-# As on the CPU, nothing is contracted: fused operations are explicit in the source.
+# The compiler must not fuse operations, just as for CPU code. Fused operations are explicit in the source.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno,-fopenmp,-fvisibility=hidden>")
 # Makes the GPU code in programs and wheels two fifths smaller. The driver unpacks it when a kernel is first called.

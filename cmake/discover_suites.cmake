@@ -1,8 +1,10 @@
-# Lists the tests of a GoogleTest program for CTest, one CTest test per suite: one process per test would start a
-# thousand processes and prepare a ladder's cases again for each row. The output names the test that failed. A suite
-# counts as skipped if all its tests are skipped. Ladders take longest and start first.
+# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test, which runs in one process. If
+# each GoogleTest test had a process, CTest would start a thousand processes, and each row of a ladder would prepare the
+# cases again. The output of a suite names the test that failed. A suite counts as skipped if all its tests are skipped.
+# Ladders take longest and start first.
 #
-# Runs after PROGRAM is built. Gives each test the labels LABELS and writes OUTPUT. ALONE: excludes parallel tests.
+# Runs after PROGRAM is built. Gives each suite the labels LABELS and writes OUTPUT. If ALONE is set, no other test runs
+# at the same time.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")
@@ -12,13 +14,15 @@ string(REPLACE "\n" ";" lines "${listing}")
 set(suites "")
 foreach(line IN LISTS lines)
   if(line MATCHES "^([^ ]+)\\. *$")
-    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")  # typed tests: one suite for all types
+    # The suites of a typed test, one for each type, become one suite.
+    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")
     list(APPEND suites "${suite}")
   endif()
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# Matches to the end of the output, which would list failed tests. CTest ranks this above the exit status.
+# If the output matches this pattern, CTest reports "skipped", even if the exit status means failure. The pattern
+# therefore ends at the end of the output. If tests failed, their list would be there, and the pattern would not match.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

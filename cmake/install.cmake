@@ -18,7 +18,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradusConfig.cmake ${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion.cmake
   DESTINATION ${config_folder})
 
-# pkg-config. Users of the static library must also link its dependencies; users of the shared library need not.
+# Writes the file for pkg-config. Users of the static library must link its dependencies, too. Users of the shared
+# library need not.
 file(RELATIVE_PATH GRADUS_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" GRADUS_PC_UP "${GRADUS_PC_UP}")
 list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND " -l" OUTPUT_VARIABLE runtimes)
@@ -35,7 +36,8 @@ endif()
 configure_file(cmake/gradus.pc.in ${PROJECT_BINARY_DIR}/cmake/gradus.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradus.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The program, and the manual and completions that it generates once, where it runs.
+# Installs the program. If the build machine can run the program, also installs the manual and the completions, which the
+# program generates.
 if(NOT GRADUS_TOOLS)
   return()
 endif()

@@ -1,10 +1,10 @@
-# A problem is its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its header
-# include/gradus/<problem>.hpp; nothing else names it. The rooms are the folders of src/ that contain a problem.hpp.
-# Every list that users see is in their alphabetical order.
+# A problem consists of its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its
+# header include/gradus/<problem>.hpp. No other file names the problem. The rooms are the folders of src/ that contain a
+# problem.hpp. Every list that users see is in the alphabetical order of the problems.
 file(GLOB gradus_rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
 list(TRANSFORM gradus_rooms REPLACE "/problem.hpp$" "")
 
-# The user's GRADUS_PROBLEMS selects some of them. From here on it lists the problems that are built.
+# GRADUS_PROBLEMS, if the user sets it, selects some of the problems. From here on, it lists the problems that are built.
 set(GRADUS_PROBLEMS "" CACHE STRING "Problems to build, for example kmeans;life; empty: all of them")
 list(SORT GRADUS_PROBLEMS)
 list(REMOVE_DUPLICATES GRADUS_PROBLEMS)
@@ -20,15 +20,15 @@ if((GRADUS_TESTS OR GRADUS_PYTHON) AND NOT GRADUS_PROBLEMS STREQUAL gradus_rooms
   message(FATAL_ERROR "GRADUS_TESTS and GRADUS_PYTHON need all problems: leave GRADUS_PROBLEMS empty")
 endif()
 
-# Declares the room of the current folder. File names are relative to the folder. Sources in the folder itself, in api/ and
-# in rungs/, and in files/ readers and writers of formats that only this problem has, are found automatically. A new variant
-# or format needs no change here.
+# Declares the room of the current folder. File names are relative to the folder. The function finds the sources in the
+# folder itself, in api/, in rungs/ and in files/. The folder files/ has the readers and writers of formats that only
+# this problem has. For a new variant or format, no call of this function needs to change.
 #   SOURCES        library sources in other folders
 #   SMALL          sources to compile for size, because they run once per call
 #   CUDA           library sources for CUDA; without CUDA, gpu/not_compiled.cpp replaces them if the room has one
 #   TESTS          one program each: frame_test.cpp becomes <problem>_frame_test. <problem>_test.cpp runs every variant on
 #                  every case; CTest then has a test for each variant
-#   PLAIN_TESTS    test programs that do not run under the sanitizers: of judgements, documents and figures
+#   PLAIN_TESTS    test programs that do not run under the sanitizers: they test judgements, documents and figures
 #   CUDA_TESTS     test programs that need CUDA
 #   FULL_TESTS     test programs for ./dev test --full
 #   CLI_TESTS      tests of the problem's commands, run by tests/cli/run.py
@@ -55,7 +55,8 @@ function(gradus_room problem)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
   elseif(gpu_variants)
-    # Without CUDA, the file of a GPU variant reduces to its row, in C++. One unit includes all these rows of a room.
+    # Without CUDA, the file of a GPU variant is C++ and contains only the variant's row of the ladder. One translation
+    # unit includes all these files of a room.
     list(TRANSFORM gpu_variants REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
     list(JOIN lines "" lines)
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/gpu_rows.cpp CONTENT "${lines}" @ONLY)
@@ -77,7 +78,7 @@ function(gradus_of_room problem kind result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The list of problems for programs. Each includes it with a separate definition of GRADUS_PROBLEM(name).
+# Writes the list of problems for programs. A program includes this file after defining GRADUS_PROBLEM(name).
 list(TRANSFORM GRADUS_PROBLEMS REPLACE "(.+)" "GRADUS_PROBLEM(\\1)\n" OUTPUT_VARIABLE lines)
 list(JOIN lines "" lines)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/problems.inc CONTENT "${lines}" @ONLY)

@@ -1,5 +1,5 @@
-# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes tests/environment.cmake into the
-# build folder, which sets environment variables for the tests. Requires an earlier find_package(OpenMP).
+# Compiles everything that follows with the sanitizers of GRADUS_SANITIZE, and writes a file that sets environment
+# variables for the tests: tests/environment.cmake in the build folder. Requires an earlier find_package(OpenMP).
 
 set(GRADUS_TEST_ENVIRONMENT "")
 
@@ -10,13 +10,15 @@ if(GRADUS_SANITIZE)
   # With -O1 and line numbers only, reports stay exact and the build takes half the time.
   add_compile_options(-fsanitize=${GRADUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${GRADUS_SANITIZE})
-  # The address sanitizer reports what these checks find. Without them, vector code compiles in a seventh less time.
+  # These checks are left out, because the address sanitizer finds the same faults. Without these checks, vector code
+  # takes a seventh less time to compile.
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
-  # For code that would be slow under the sanitizers without covering anything new.
+  # Code can test this macro to leave out work that is slow under the sanitizers and covers nothing new.
   add_compile_definitions(GRADUS_SANITIZED)
-  # Compiles vector code for the best instruction set of this machine: see src/cpu/simd.hpp.
+  # Determines whether this machine has AVX-512. Vector code is compiled for the machine's best instruction set: see
+  # src/cpu/simd.hpp.
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_FLAGS -march=native)
   check_cxx_source_compiles("
@@ -30,8 +32,9 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# Returns options for code that takes longer to compile than to run: no optimisation under the sanitizers, otherwise
-# `level` (-O1 or -Os) if CMake's default release flags apply. -Os compiles as fast as -O1 and produces a third less.
+# Returns options for code that takes longer to compile than to run. Under the sanitizers, they turn optimisation off.
+# Otherwise, if CMake's default release flags apply, they are `level` (-O1 or -Os). -Os compiles as fast as -O1, and its
+# code is a third smaller.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)
@@ -52,7 +55,8 @@ function(gradus_file_options target options)
 endfunction()
 
 if(GRADUS_SANITIZE MATCHES "address")
-  # GCC mistakes moves in std::regex for uninitialised reads here (GCC bug 105562). The release build keeps the warning.
+  # With the address sanitizer, GCC mistakes moves in std::regex for reads of uninitialised memory (GCC bug 105562). The
+  # release build keeps the warning.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)
   endif()

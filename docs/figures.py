@@ -23,25 +23,56 @@ from prose import CPP, code_of_cpp  # noqa: E402
 
 RESULTS = "docs/results"
 CLEAN = re.compile(r"[0-9a-f]{7,40}$")
-# (problem, title) in the order of the documents.
+# Each problem with its title, in the order in which documents show them.
 PROBLEMS = [("kmeans", "k-means"), ("pair_histogram", "pair-distance histogram"), ("shortest_paths", "all-pairs shortest paths"),
             ("matmul", "matrix multiplication"), ("life", "Game of Life"), ("locks", "locks"), ("sets", "concurrent sets")]
 
 
 def without_text(literal):
-    """Empties a literal of several words. A single word may be an included file, a target of the compiler or a name."""
+    """Returns "" for a literal of several words, and any other literal unchanged. A single word may be more than text:
+    an included file, a target of the compiler or a name."""
     return '""' if literal.endswith('"') and re.search(r'\w[.,:;!?)]* (\w|"$)|^" \w', literal) else literal
+
+
+# Folders of a problem whose code no measured call runs, and with them the public headers PROBLEM_FOLDER.hpp. No file
+# outside may include one of theirs but tests and bindings (tests/figures_test.py).
+UNMEASURED = {"batches"}
+
+
+# The file in the folder api/ of a problem that implements the measured call. Of api/, only this file counts, and what it
+# includes: other public operations may change.
+MEASURED_CALL = {"kmeans": "fit", "pair_histogram": "count", "shortest_paths": "compute", "matmul": "multiply", "life": "compute"}
+
+
+def is_measured(path):
+    return not ({"tests", "files"} | UNMEASURED) & set(path.parts) and not path.stem.endswith(("_test", *(f"_{name}" for name in UNMEASURED)))
+
+
+def measured_api(room, call):
+    """Returns the files of api/ that the measured call includes, each header with the file that implements it."""
+    found, left = set(), [room / "api" / f"{call}.cpp"]
+    while left:
+        path = left.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        left += [room / "api" / f"{stem}.{ending}" for stem in re.findall(rf'#include "{room.name}/api/(\w+)\.hpp"', path.read_text(encoding="utf-8"))
+                 for ending in ("hpp", "cpp")]
+    return found
 
 
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
-    """Returns the digest of a problem's code without tests, comments, line breaks and texts, so that rewording keeps it."""
+    """Returns the digest of a problem's measured code. Comments, line breaks and texts do not affect the digest."""
     room = pathlib.Path(root) / "src" / problem
     names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
     names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
     total = hashlib.sha256()
+    api = measured_api(room, MEASURED_CALL[problem]) if problem in MEASURED_CALL else None
     for path in sorted(set(names)):
-        if path.suffix not in CPP or {"tests", "files"} & set(path.relative_to(root).parts) or path.stem.endswith("_test"):
+        if path.suffix not in CPP or not is_measured(path.relative_to(root)):
+            continue
+        if api is not None and path.parent == room / "api" and path not in api:
             continue
         text = path.read_text(encoding="utf-8")
         words = code_of_cpp(text) if re.search("asm|_Pragma", text) else re.sub(r'""( "")+', '""', code_of_cpp(text, without_text))
@@ -87,7 +118,7 @@ def current(root, name, problem):
 
 
 class Comparison:
-    """One job: our variant and its seconds, against the fastest other library and its seconds."""
+    """A job with two times in seconds: the time of our variant, and the time of the fastest other library."""
 
     def __init__(self, job, ours, seconds, others):
         self.job, self.ours, self.seconds = job, ours, seconds
@@ -100,7 +131,8 @@ def best(samples):
 
 
 def compared_samples(lines):
-    """Yields the comparisons of lines with samples by program. Only the best of our entries counts."""
+    """Yields one comparison per line. Each line lists samples by program. If several programs are ours, only the
+    fastest one counts."""
     for line in lines:
         times = best(line.get("samples") or line["seconds"])
         ours = {name: value for name, value in times.items() if name.startswith("Gradus")}
@@ -110,7 +142,8 @@ def compared_samples(lines):
 
 
 def compared_shapes(lines):
-    """Yields one comparison per line of matrix products, by the geometric mean over its shapes."""
+    """Yields one comparison per line of matrix products. The compared times are geometric means over the shapes of the
+    line."""
     for line in lines:
         times = [best(shape["samples"]) for shape in line["shapes"]]
         mean = {name: math.exp(statistics.fmean(math.log(one[name]) for one in times)) for name in times[0]}
@@ -119,7 +152,8 @@ def compared_shapes(lines):
 
 
 def compared_rows(lines):
-    """Yields the comparisons of lines with rows by subject. Our subjects begin with "gradus"."""
+    """Yields one comparison per line. Each line has one row per subject. The names of our subjects begin with
+    "gradus"."""
     for line in lines:
         times = {row["subject"]: row.get("median", row.get("seconds")) for row in line["rows"]}
         ours = {name: value for name, value in times.items() if name.lower().startswith("gradus")}
@@ -141,8 +175,8 @@ def compared_locks(lines):
 
 
 def compared_variants(groups):
-    """Yields our exact products on a GPU against cuBLAS: in a ladder, other libraries are rows, and the default variants
-    give the oracle's bits."""
+    """Yields comparisons of our products on a GPU with cuBLAS. All times come from one measurement of the ladder, in
+    which other libraries are rows, too. Of our variants, only those with the oracle's bits count."""
     for group in groups:
         times = {row["variant"]: (sum(row["phases"].get(phase, 0) for phase in ("pack", "multiply")), row["contract"])
                  for row in group["rows"] if "phases" in row}
@@ -157,7 +191,7 @@ READERS = {"kmeans": compared_samples, "pair_histogram": compared_samples, "shor
            "matmul": compared_shapes, "life": compared_rows, "locks": compared_locks, "sets": compared_rows}
 
 
-# The meaning of times that do not cover a whole call.
+# If the times of a problem do not cover a whole call, a note states what they cover.
 NOTES = {("kmeans", "gpu"): "The time is one iteration with the points on the GPU. ",
          ("matmul", "gpu"): "The time is the product with the matrices on the GPU. "}
 
@@ -235,7 +269,8 @@ def summary(root):
 
 
 def benchmarks(root):
-    """Returns the tables of docs/benchmarks.md: each job of each problem, losses included."""
+    """Returns the tables of docs/benchmarks.md. They contain each job of each problem, even if another library is
+    faster."""
     text = []
     for problem, title in PROBLEMS:
         for machine, device in (("cpu", "CPU"), ("gpu", "GPU")):

@@ -45,7 +45,7 @@ def docstring_lines(row, indent):
     return textwrap.wrap(text, COLUMNS - len(indent), subsequent_indent="    ", break_on_hyphens=False, break_long_words=False)
 
 
-# Form -> function that returns the lines of Python for the chosen rows.
+# Maps each form to a function that returns lines of Python for the chosen rows.
 FORMS = {
     "arguments": lambda rows, indent: [f"{row['name']}: {TYPES[row['kind']]} = {default_in_python(row)}," for row in rows],
     "attributes": lambda rows, indent: [f"self.{row['name']} = {row['name']}" for row in rows],

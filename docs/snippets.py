@@ -1,4 +1,5 @@
-"""The snippets of the documents: what the tests run, and what they must print.
+"""Finds the snippets of the documents. Writes the output of the snippets into the documents, or compares it with the
+documents.
 
 usage: snippets.py --update GRADUS PAGE...    write what the shell snippets of these pages print into them
        snippets.py --extract FOLDER           write each C++ snippet to FOLDER, with its output; print "name libraries" lines
@@ -13,8 +14,8 @@ print it. Times ("0.02 s") and numbers of threads are not compared. A comment ab
     <!-- snippet: output varies -->        above `text`: it is not compared
     <!-- snippet: status N -->             the last command exits with status N, and its messages are part of the output
 
-A shell snippet runs line by line; one with a here-document, or a status, runs as a whole. One that begins with a chore of
-a clone (./dev, pip, cmake) is shown only.
+A shell snippet runs line by line. A snippet with a here-document or a status runs as a whole. A snippet that begins
+with a chore of a clone (./dev, pip, cmake) is shown only.
 """
 
 import ast
@@ -25,7 +26,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Chores of a clone: other tests run them.
+# Matches commands that need a clone of the repository. Other tests run these commands.
 CHORES = re.compile(r"(\./dev|\.venv/bin/\w+|pip|cmake|ctest|apt-get) ")
 FOLDERS = ("docs/tutorials", "docs/howto", "docs/reference", "docs/explanation")
 BLOCK = re.compile(r"(?:^<!-- snippet: (?P<marker>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -61,7 +62,7 @@ def name_of(page, root=ROOT):
 
 
 def snippets(text):
-    """The snippets in their order, each with the output below it."""
+    """Returns the snippets in their order, each with the output below it."""
     found, end = [], -1
     for match in BLOCK.finditer(text):
         one = Snippet(match)
@@ -79,7 +80,8 @@ def comparable(text):
 
 
 def inputs():
-    """For each file of the reader's own that examples name: the command that makes one, from the tests of the problems."""
+    """Returns the files that the snippets use as inputs, each with the command that makes it. The commands come from
+    the tests of the problems."""
     found = {}
     for path in sorted(ROOT.glob("src/*/tests/cli_test.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

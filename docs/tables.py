@@ -4,8 +4,8 @@ usage: tables.py PROGRAM           update all files
        tables.py PROGRAM --check   print one line for each file that is out of date; exit status 1 if there is one
 
 docs/option_tables.py generates the options of a problem. This script generates all other tables. Each table follows a
-marker in a Markdown file. `<!-- formats of graph -->` precedes the table of graph formats, taken from `gradus info`. The
-marker of a ladder is
+marker in a Markdown file. The marker `<!-- formats of graph -->` precedes the table of graph formats, which comes from
+`gradus info`. The marker of a ladder is
 
     <!-- ladder of life {"columns": ["file", "idea"],
       "measured": [{"title": "64²", "results": ["life-1-thread-ladder.json"], "where": {"width": 64}, "per": "generations"}]} -->
@@ -20,8 +20,9 @@ marker of a ladder is
   threads  number of threads of the row; default: the largest
   device   restricts the column to variants of this device: cpu or gpu
   except   variants whose times are not comparable
-After each time follows the gain over the previous rung: the time of the nearest earlier variant in the same file, divided
-by this time. A variant without a measurement has an empty cell. `only` lists the variants that have a row.
+Each time is followed by the gain over the previous rung: the time of the nearest earlier variant in the same file, divided
+by the time itself. A variant without a measurement has an empty cell. `only` lists variants; the ladder has no rows for
+other variants.
 
 The block between `<!-- summary of benchmarks -->` and `<!-- end -->` has a row for each problem of docs/problems.json, with
 the ratios of figures.summary(), or the names of the other libraries if no result is current.
@@ -67,7 +68,7 @@ def link(root, document, path):
     return str(path.relative_to(own)) if path.is_relative_to(own) else "../" * up + str(path)
 
 
-# key: (title, function that returns the cell)
+# Maps the key of a column to its title and to a function that returns a cell.
 COLUMNS = {
     "variant": ("variant", lambda root, document, problem, row: f"`{row['name']}`"),
     "file": ("variant", lambda root, document, problem, row: file_of(root, document, problem, row["name"])),
@@ -85,7 +86,7 @@ def time_text(seconds):
 
 
 def number_text(value):
-    """Formats a gain with three significant digits, below 1 with two decimals unless it would be 0.00."""
+    """Formats a gain with three significant digits, or with two decimals if it is from 0.1 to 0.995."""
     return f"{value:.2f}" if 0.1 <= value < 0.995 else figures.digits(value)
 
 
@@ -105,7 +106,8 @@ def seconds_of(row, group, column):
 
 
 def times_in(result, column):
-    """Returns seconds by variant in a raw result: the least among the rows with the most threads."""
+    """Returns the seconds of each variant in a raw result. If a variant has several rows, takes the least time of the
+    rows with the most threads."""
     found = {}
     for group in result.get("groups", []):
         if any(group.get(name) != value for name, value in column.get("where", {}).items()):
@@ -163,7 +165,8 @@ def documents(root):
 
 
 def summary_table(root, document):
-    """A row for each problem: its contents and guarantee from docs/problems.json, and what it was measured against."""
+    """Returns a table with a row for each problem: its contents and guarantee from docs/problems.json, and the libraries
+    with which it was compared."""
     lines = ["| problem | what you get | guarantee | measured against |", "|---|---|---|---|"]
     ratios = figures.summary(root)
     for row in json.loads((root / "docs/problems.json").read_text(encoding="utf-8")):
@@ -217,7 +220,7 @@ def without_ladder(root, rows):
 
 
 def out_of_date(root, rows):
-    """Returns {path: new text} for all files that are out of date."""
+    """Returns the files that are out of date, each with its new text."""
     found = {}
     for document in documents(root):
         text = document.read_text(encoding="utf-8")

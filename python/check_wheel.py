@@ -1,9 +1,11 @@
-"""Prints what a wheel holds, by size, and checks that it is fit to be published:
+"""Prints the contents of a wheel by size, and checks that the wheel can be published:
 
     check_wheel.py WHEEL MEBIBYTES
 
-The wheel is no larger, is for CPython's stable interface, neither bundles nor needs a library of CUDA, has GPU code once, and
-has a row in its list of components (sbom.py) and a license text for each piece of software of others.
+* It has at most the given size.
+* It is built for CPython's stable interface.
+* It neither bundles nor needs a CUDA library, and contains GPU code only once.
+* For each piece of third-party software, it has a row in its list of components (sbom.py) and a license text.
 """
 
 import collections
@@ -15,13 +17,13 @@ import zipfile
 from pathlib import Path
 
 TABLE = json.loads(Path(__file__).with_name("bundled.json").read_text())["rows"]
-# The row of each library that `auditwheel repair` may bundle, by the library's name.
+# Maps the name of each library that `auditwheel repair` may bundle to the library's row.
 LIBRARIES = {library: row for row in TABLE for library in row.get("libraries", [])}
 ALWAYS = [row["name"] for row in TABLE if "when" not in row]
 
 
 def faults(wheel, mebibytes):
-    """Yields each fault, with what is expected instead."""
+    """Yields a description of each fault. A description states what is expected instead."""
     name = wheel.filename
     size = sum(entry.compress_size for entry in wheel.infolist())
     if not size <= mebibytes * 2**20:

@@ -1,4 +1,4 @@
-"""Lists the software of others that a wheel contains, as CycloneDX JSON (PEP 770), from bundled.json:
+"""Lists the third-party software in a wheel as CycloneDX JSON (PEP 770), from the table in bundled.json:
 
     sbom.py OUTPUT [--with manylinux|shared|charts|cuda]... [--cuda-version VERSION]
 
@@ -23,7 +23,7 @@ def gradus_version():
 
 
 def upstream(debian_version):
-    """Returns the version of the software of a Debian package: 1.2.13 of 1:1.2.13.dfsg-1."""
+    """Extracts the upstream version from the version of a Debian package: 1.2.13 from 1:1.2.13.dfsg-1."""
     return re.match(r"(?:\d+:)?([\d.]*\d)", debian_version)[1]
 
 

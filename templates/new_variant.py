@@ -1,8 +1,7 @@
 """Adds a variant to a ladder: ./dev new-variant PROBLEM NAME [LIKE]
 
-The new rung is a copy of the rung LIKE and follows it in the ladder. It builds and passes the tests until you
-change it. If you do not name LIKE, the new rung is a copy of `sequential` or, if there is no `sequential`, of
-the room's last CPU rung.
+The new rung is a copy of the rung LIKE and follows it in the ladder. It builds and passes the tests as it is. If you do
+not name LIKE, the new rung is a copy of `sequential` or, if there is no `sequential`, of the room's last CPU rung.
 """
 
 import pathlib

@@ -58,7 +58,7 @@ class BusyProcesses {
  private:
   void signal(int number) const {
     for (const pid_t child : children_) ::kill(child, number);
-    ::usleep(30'000);  // waits until the library reads the load again, which it caches for at most 20 ms
+    ::usleep(30'000);  // waits until the library, which caches the load for at most 20 ms, reads it again
   }
   std::vector<pid_t> children_;
   bool running_ = false;
@@ -113,7 +113,8 @@ Slowdown slowdown(BusyProcesses& others, const Call& call) {
 
 constexpr double most_of_quiet = 3;
 constexpr double most_of_one_thread = 2;
-constexpr double most_of_one_quiet_thread = 2.5;  // more than 2, because another program on each CPU takes half of it
+// More than 2, because another program on each CPU takes half of the CPU's time.
+constexpr double most_of_one_quiet_thread = 2.5;
 
 /// Returns true if the call got its share of the CPUs. A thread that runs longer than a time slice gets at most half of
 /// its CPU.
@@ -217,7 +218,8 @@ TEST(BusyProcessors, SlowNoSmallCallDownByMoreThanTheirShare) {
 
 TEST(BusyProcessors, AreNoticedByThisTest) {
   BusyProcesses others;
-  // Makes a call with a millisecond of work on one thread. Otherwise the threads wait, as at the barriers of a team.
+  // Imitates a call that works for a millisecond. If other programs run and the call has several threads, it waits in
+  // addition, like threads at a barrier. This test must notice such a call.
   const Slowdown times = least_slowdown(others, [&](const Execution& execution) {
     const auto start = core::Clock::now();
     while (core::seconds_since(start) < 1e-3) {

@@ -1,4 +1,5 @@
-// For tests of calls that deduce their element type: the same points in every kind of matrix, and malformed ranges.
+// Shared parts of tests of calls that deduce their element type: the same points in every kind of matrix, and malformed
+// ranges.
 #pragma once
 
 #include <gtest/gtest.h>

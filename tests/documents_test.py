@@ -1,4 +1,4 @@
-"""The documents' limits: lengths of the README and of pages, and snippets in languages that the tests run.
+"""Tests that the documents keep their limits: the lengths of the README and of pages, and the languages of snippets.
 
 usage: documents_test.py FOLDER
 """
@@ -22,7 +22,7 @@ def words(text):
 
 
 def without_tables(text):
-    """Returns the text without generated tables and blocks of code."""
+    """Returns the text without its generated tables and without its blocks of code."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"<!-- [^>]* -->\n\n(\|[^\n]*\n)+", "", text)
 

@@ -1,4 +1,5 @@
-"""Raw results and the figures made of them: docs/figures.py, bench/measure.py and what documents may show.
+"""Tests bench/measure.py, which makes raw results, and docs/figures.py, which makes figures from these results. Also
+tests which figures and which links to raw results the documents contain.
 
 usage: figures_test.py FOLDER
 """
@@ -59,6 +60,40 @@ class State(unittest.TestCase):
             seen.add(self.digest())
         self.assertEqual(len(seen), 7)
 
+    def test_unmeasured_code_keeps_it(self):
+        first = self.digest()
+        for name in ("src/toy/batches/a.cpp", "include/gradus/toy_batches.hpp"):
+            (self.root / name).parent.mkdir(exist_ok=True)
+            (self.root / name).write_text("int b;\n")
+        self.assertEqual(self.digest(), first)
+
+    def test_of_the_api_only_the_measured_call_counts(self):
+        api = self.root / "src/toy/api"
+        api.mkdir()
+        (api / "fit.cpp").write_text('#include "toy/api/run.hpp"\n')
+        (api / "run.hpp").write_text("int b;\n")
+        with unittest.mock.patch.dict(figures.MEASURED_CALL, toy="fit"):
+            seen = {self.digest()}
+            (api / "predict.cpp").write_text("int b;\n")
+            self.assertEqual({self.digest()}, seen)
+            for name, text in (("fit.cpp", '#include "toy/api/run.hpp"\nint a;\n'), ("run.hpp", "int c;\n"), ("run.cpp", "int c;\n")):
+                (api / name).write_text(text)
+                seen.add(self.digest())
+        self.assertEqual(len(seen), 4)
+
+    def test_every_measured_call_is_there(self):
+        for problem, call in figures.MEASURED_CALL.items():
+            self.assertTrue((ROOT / "src" / problem / "api" / f"{call}.cpp").is_file(), problem)
+
+    def test_no_measured_code_includes_what_is_unmeasured(self):
+        folders = "|".join(figures.UNMEASURED)
+        included = re.compile(rf'#include [<"](?:[^">]*/)?(?:(?:{folders})/[^">]*|\w+_(?:{folders})\.hpp)[">]')
+        self.assertTrue(any(included.search(path.read_text()) for path in (ROOT / "src").rglob("*.cpp")))
+        for folder in ("src", "include", "bench", "cli"):
+            for path in (ROOT / folder).rglob("*"):
+                if path.suffix in prose.CPP and figures.is_measured(path.relative_to(ROOT)) and not path.stem.endswith("_test"):
+                    self.assertIsNone(included.search(path.read_text()), path)
+
     def test_a_result_is_current_missing_or_stale(self):
         path = self.root / "docs/results/a.json"
         self.assertEqual(figures.state(self.root, "a", "toy"), "missing")
@@ -94,7 +129,8 @@ class State(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    """A program that writes a result, on a repository whose code has changed since the commit that the result names."""
+    """Tests measurements with a program that writes a result. The result names a commit, and the code of the repository
+    has changed since."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -55,7 +55,7 @@ inline std::string content(const std::string& path) {
 inline std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 /// Calls `act` and returns the message of the error that it throws. The test fails if nothing is thrown, or if the
-/// error is no Expected.
+/// error is not of type Expected.
 template <class Expected>
 std::string message_of(const std::function<void()>& act) {
   try {

@@ -1,4 +1,4 @@
-// Floating-point environments in which callers may leave their threads, and checks that run in each of them.
+// Floating-point environments that callers may set in their threads, and checks that run in each of these environments.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct EnvironmentRow {
 
 inline constexpr auto set_default_environment = [] { std::fesetenv(FE_DFL_ENV); };
 
-/// The first one is the default.
+/// The first environment is the default.
 inline constexpr EnvironmentRow float_environments[] = {
     {"the default", set_default_environment},
     {"rounding up", [] { std::fesetround(FE_UPWARD); }},
@@ -85,9 +85,9 @@ class InEnvironment {
 };
 
 /// Expects that a public call gives the same result in every environment, even if a progress callback changes the
-/// thread's environment, and that the threads keep their environments. result(execution) returns the bytes of the
-/// call's result. Tests every variant of the problem that runs on the CPU, on one thread. Variants that promise the
-/// same bits or are in `repeatable` are also tested on several threads.
+/// environment of its thread. Also expects that all threads keep their environments. result(execution) makes the call
+/// and returns the bytes of its result. Tests every variant of the problem that runs on the CPU. Every variant is
+/// tested on one thread. Variants that promise the same bits or are in `repeatable` are also tested on several threads.
 inline void expect_same_in_all_environments(std::string_view problem,
                                             const std::function<std::string(const Execution&)>& result,
                                             const std::set<std::string_view>& repeatable = {}) {

@@ -62,7 +62,8 @@ for host_authorities in "${PIP_CERT:-}" "${REQUESTS_CA_BUNDLE:-}" "${CURL_CA_BUN
   cp -L "$host_authorities" "$root$authorities"
   break
 done
-# Copies pip's settings files to the places where pip inside searches them; variables take precedence.
+# Copies pip's settings files to the places where pip reads them inside the new system. The variables below take
+# precedence over these files.
 copy_settings() { # FROM TO
   [ ! -f "$1" ] || install -D -m 600 "$1" "$root$2"
 }
@@ -72,7 +73,7 @@ copy_settings "${HOME:-/root}/.pip/pip.conf" /root/.pip/pip.conf
 copy_settings "${XDG_CONFIG_HOME:-${HOME:-/root}/.config}/pip/pip.conf" /root/.config/pip/pip.conf
 copy_settings "${PIP_CONFIG_FILE:-}" /etc/pip-config-file.conf
 
-# Prints the variables for a program inside, one per line.
+# Prints the environment variables for a program in the new system, one per line.
 environment_inside() {
   printf '%s\n' HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
   env | grep -E '^(https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|PIP_[A-Z_]+)=' | grep -vE '^PIP_(CERT|CONFIG_FILE|CACHE_DIR)=' || :

@@ -19,8 +19,8 @@
 
 namespace gradus::tests {
 
-/// Calls `action` and returns the message of the E that it throws. The test fails if it throws nothing or another
-/// error.
+/// Calls `action` and returns the message of the E that it throws. The test fails if `action` throws nothing or an
+/// error of another type.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -79,14 +79,15 @@ struct RowName {
 
 // Without a GPU
 
-/// Returns true if GRADUS_REQUIRE_GPU=1. The machine then has a GPU, so no test may be skipped because there is none.
+/// Returns true if GRADUS_REQUIRE_GPU=1. The variable states that the machine has a GPU, so that no test may be skipped
+/// for want of a GPU.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Skips the test, or fails it if a GPU is required. Called in SetUp(), it skips the body of the test. Called in the
-/// body, the body must return afterwards.
+/// Skips the test, or fails it if a GPU is required. If this function is called in SetUp(), the body of the test is
+/// skipped. If it is called in the body, the body must return afterwards.
 inline void skip_for_want_of_gpu(const std::string& reason) {
   if (gpu_is_required()) GTEST_FAIL() << "GRADUS_REQUIRE_GPU is set, but " << reason;
   GTEST_SKIP() << reason;

@@ -74,7 +74,7 @@ inline void expect_children_without_threads(const std::function<bool(int, const 
     // A job on one thread works, because it needs none of the lost threads. By default, a child uses one thread (0).
     for (const int threads : {0, 1}) EXPECT_EQ(in_child([&] { return is_right(threads, variant); }), "") << variant;
   }
-  // A child of the child refuses the job, too.
+  // A child of the child must refuse the job in the same way.
   const auto in_grandchild = [&] { return in_child([&] { return is_right(2, ""); }); };
   EXPECT_EQ(in_child([&] { return in_grandchild().find("'spawn'") != std::string::npos; }), "");
   // The parent is not affected.

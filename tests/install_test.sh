@@ -43,7 +43,7 @@ for any in $compilers; do
 done
 
 if [ -n "$(find "$prefix" -name 'gradusMpiTargets.cmake')" ] && command -v mpirun >/dev/null; then
-  # Allows more processes than cores, and root, as in a container.
+  # Allows more processes than cores. Also allows the user root, as in a container.
   ranks() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
       OMPI_MCA_mpi_yield_when_idle=1 timeout 120 mpirun -n 3 "$@"

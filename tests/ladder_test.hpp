@@ -26,8 +26,8 @@ namespace gradus::tests {
 
 inline constexpr std::uint64_t ladder_seeds[] = {1};
 #ifdef GRADUS_SANITIZED
-// This build is slow: each row runs every second case, and the next row runs the other cases. The release build runs
-// all cases.
+// This build is slow, so each row runs only every second case. Two consecutive rows together run all cases. In the
+// release build, each row runs all cases.
 inline const std::vector<int> ladder_threads = {1, 3};
 inline constexpr std::size_t ladder_stride = 2;
 #else
@@ -38,11 +38,11 @@ inline constexpr std::size_t ladder_stride = 1;
 struct RowOutcome {
   int ran = 0;                           ///< number of cases that ran, per type and seed
   std::size_t runs = 0;                  ///< number of runs; a case runs in several ways
-  std::string refusal;                   ///< the reason for which the row refused one of the cases that did not run
+  std::string refusal;                   ///< the reason why the row refused a case, which therefore did not run
   std::vector<std::string> differences;  ///< descriptions of differing results
 };
 
-/// Returns a case. It is generated and prepared once, and all rows of the table share it.
+/// Returns a case. Each case is generated and prepared once, and all rows of the table share it.
 template <class Trial, class T>
 const typename Trial::template PreparedCase<T>& prepared_case(const typename Trial::Case& one, std::uint64_t seed) {
   static std::map<std::pair<std::string, std::uint64_t>, typename Trial::template PreparedCase<T>> all;
@@ -93,7 +93,8 @@ RowOutcome run_row(const typename Trial::Variant& variant, std::size_t first = 0
   return run_row_in<Trial>(typename Trial::Elements(), variant, first, stride);
 }
 
-/// Fails the test for every difference. Also fails it if the row ran no case, unless the row needs a missing GPU.
+/// Fails the test for every difference. Also fails the test if the row ran no case, unless the machine lacks a GPU that
+/// the row needs.
 inline void judge(const core::VariantInfo& variant, const RowOutcome& outcome) {
   for (const std::string& difference : outcome.differences) ADD_FAILURE() << variant.name << ", " << difference;
   if (outcome.ran > 0) return;

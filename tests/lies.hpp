@@ -1,5 +1,5 @@
 // Malformed views, invalid enumerator values, and sizes that overflow. Every public call must refuse them before it
-// reads any data, because it could crash.
+// reads any data, because reading could crash.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Shared parts of tests that use GPU memory: skipping without a GPU, and copies to it.
+// Shared parts of tests that use GPU memory: skipping without a GPU, and copies of host memory on the GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ class OnGpu : public testing::Test {
   }
 };
 
-/// A copy of host memory on GPU 0. It begins `offset` elements after the start of an allocation. All elements that must
-/// not be read, before the rows and between them, are NaN.
+/// A copy of host memory on GPU 0. The copy begins `offset` elements after the start of an allocation. Elements before
+/// the rows and between the rows must not be read and are NaN.
 template <class T>
 class OnDevice {
  public:
@@ -54,8 +54,8 @@ class OnDevice {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// A copy of host memory on GPU 0 that a stream makes after tens of milliseconds of other work. Until then the elements
-/// are NaN.
+/// A copy of host memory on GPU 0. A stream makes the copy after tens of milliseconds of other work. Until then, all
+/// elements are NaN.
 template <class T>
 class LateOnDevice {
  public:
@@ -83,7 +83,7 @@ class LateOnDevice {
   cuda::PinnedBuffer<T> staged_;
   cuda::DeviceBuffer<T> memory_;
   cuda::DeviceBuffer<char> elsewhere_;
-  cuda::Stream stream_;  ///< destroyed first, because its destructor waits for its work
+  cuda::Stream stream_;  ///< destroyed before the buffers, because its destructor waits for its work
 };
 
 }  // namespace gradus::tests

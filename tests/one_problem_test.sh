@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests the preset demo: a build of k-means only, for this machine's instruction set.
 # usage: one_problem_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds and runs the program, which takes minutes. Without it, the test only configures.
+# --build: also builds and runs the program, which takes minutes. Without --build, the test only configures.
 set -eu
 source=$1
 compiler=$2

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Uses Gradus as part of another project, by add_subdirectory and by FetchContent: only the library is built, from an
-# archive with only its sources, and the libraries that the tools need are hidden.
+# Tests Gradus as part of another project, by add_subdirectory and by FetchContent. Only the library is built, from an
+# archive that contains only the sources of the library. The libraries that the tools need are hidden.
 # usage: part_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds the programs without optimisation and runs them, which takes minutes. Without it, the test only
-# configures.
+# --build: also builds the programs without optimisation and runs them, which takes minutes. Without --build, the test
+# only configures.
 set -eu
 source=$1
 compiler=$2

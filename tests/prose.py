@@ -1,4 +1,5 @@
-"""The prose in the project's files: comments, docstrings, messages and documents, each with its line; and code without it.
+"""Extracts the prose from the project's files: comments, docstrings, messages and documents, each with its line number.
+Also extracts the code without the prose.
 
 usage: prose.py FILE BASE     exit status 0 if FILE differs from FILE at the git revision BASE in comments alone
 """
@@ -11,12 +12,12 @@ import tokenize
 
 CPP = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".txt", ".toml"}
-# Comments (a backslash at the end of a line continues one), raw strings, strings, numbers (whose ' separates digits) and
-# characters of C++; whatever else is code.
+# Matches these tokens of C++: comments, raw strings, strings, numbers and character literals. A backslash at the end of
+# a line continues a comment, and an apostrophe separates the digits of a number. Everything else is code.
 CPP_TOKEN = re.compile(r'(?P<comment>//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)'
                        r'|(?<!\w)(?:u8|[uUL])?R"(?P<delimiter>[^()\s\\"]*)\((?P<raw>.*?)\)(?P=delimiter)"'
                        r'|"(?P<string>(?:[^"\\\n]|\\.)*)"|(?P<number>(?<!\w)\.?\d(?:\'\w|[eEpP][+-]|[\w.])*)|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
-# A string, a comment or another character of a line of a script.
+# Matches a string, a comment, or any other character in a line of a script.
 HASH_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<!\w)\'[^\']*\'|(?<!\S)#+(?!!)(?P<comment>.*)|.')
 MARKER = re.compile(r"^\s*(///?<?!?|/\*+|\*/?|#+!?)[ \t]?", re.MULTILINE)
 NOT_PROSE = re.compile(r"^\s*(namespace\b.*|clang-format (on|off)|NOLINT.*|-+|IWYU.*)$")
@@ -33,7 +34,7 @@ class Passage:
 
 
 def without_escapes(words):
-    """Blanks escapes such as \\n, whose letter would otherwise join the word after them."""
+    """Blanks escapes such as \\n. Their letters would otherwise join the next word."""
     return re.sub(r"\\[abfnrtv]", "  ", words)
 
 
@@ -56,7 +57,8 @@ def of_cpp(text):
         elif match["string"] or match["raw"]:
             words = without_escapes(match["string"] or match["raw"])
             if found and found[-1].kind == "message" and message_end >= 0 and not text[message_end:match.start()].strip():
-                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words  # a literal in two parts
+                # Joins a literal that consists of two parts.
+                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words
             else:
                 found.append(Passage("message", line, words))
             message_end = match.end()
@@ -80,7 +82,8 @@ def of_python(text):
                 words = re.sub(r"\{[^{}]*\}", lambda match: re.sub(r"[^\n]", "_", match[0]), words)
             words = without_escapes(words)
             if before == tokenize.STRING and found[-1].kind == "message":
-                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words  # a literal in two parts
+                # Joins a literal that consists of two parts.
+                found[-1].text += "\n" * (line - found[-1].line_at(len(found[-1].text))) + words
             else:
                 found.append(Passage("comment" if at_start else "message", line, words))
         if token.type != tokenize.NL:
@@ -91,7 +94,7 @@ def of_python(text):
 
 
 def of_hashes(text):
-    """Comments of a script, lines that follow one another joined."""
+    """Returns the comments of a script. Comments on consecutive lines are joined."""
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         match = next((match for match in HASH_TOKEN.finditer(line) if match["comment"] is not None), None)
@@ -106,7 +109,7 @@ def of_hashes(text):
 
 
 def of_markdown(text):
-    """Paragraphs; what stands in code, in links' targets and between the marks of ./dev docs is blank."""
+    """Returns the paragraphs. Blanks code, the targets of links, and text between the marks of ./dev docs."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     text = re.sub(r"^( *)(```|~~~).*?^ *\2", blank, text, flags=re.DOTALL | re.MULTILINE)
@@ -134,7 +137,8 @@ def passages(path):
 
 
 def code_of_cpp(text, literal=lambda words: words):
-    """The code of C++. Directives keep their lines, and literals their spacing, or become what `literal` returns."""
+    """Returns the code of C++. Directives keep their lines. Literals keep their spacing, or become what `literal`
+    returns."""
     kept = []
 
     def replace(match):
@@ -156,7 +160,8 @@ def code_of_cpp(text, literal=lambda words: words):
 
 
 def code(path, text):
-    """The text without comments, docstrings and spacing: equal for two versions that differ in those alone."""
+    """Returns the text without comments, docstrings and spacing. If two versions differ only in comments, docstrings
+    and spacing, this text is the same for both."""
     if path.suffix in CPP:
         return code_of_cpp(text)
     if path.suffix in {".py", ".pyi"}:

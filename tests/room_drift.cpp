@@ -57,8 +57,8 @@ std::map<std::string, std::string> files_of_variants(const Room& room) {
   return files;
 }
 
-/// Returns true if the file has the name of the variant or of a prefix. For example, skip_list.cpp contains
-/// skip_list_leak.
+/// Returns true if the file is named after the variant or after a prefix of the variant's name. For example,
+/// skip_list.cpp contains skip_list_leak.
 bool is_named_after(const std::string& file, const std::string& variant) {
   return (variant + '_').starts_with(std::filesystem::path(file).stem().string() + '_');
 }

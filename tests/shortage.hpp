@@ -1,5 +1,5 @@
-// Runs a job repeatedly. Each time, one more allocation succeeds before one fails. Include this file in only one source
-// file of a program, because it replaces the program's operator new.
+// Runs a job repeatedly. Each time, one more allocation succeeds before an allocation fails. Include this file in only
+// one source file of a program, because the file replaces the program's operator new.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,8 +29,7 @@ inline void* allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-/// Expects that job() throws OutOfMemoryError if an allocation fails, whichever it is, and that it succeeds if none
-/// fails.
+/// Expects that job() throws OutOfMemoryError whichever of its allocations fails, and that it succeeds if none fails.
 template <class Job>
 void fails_orderly(const Job& job, std::string_view what) {
   job();  // fills caches that need memory only once
@@ -47,7 +46,7 @@ void fails_orderly(const Job& job, std::string_view what) {
       said = std::string("ended with ") + error.what();
     }
     granted.store(-1);
-    if (done) EXPECT_GT(grants, 10) << what;  // if fewer, the program does not use this operator new
+    if (done) EXPECT_GT(grants, 10) << what;  // with fewer allocations, the program would not use this operator new
     else ASSERT_EQ(said, "") << what << ", allocation " << grants;
   }
 }

@@ -1,8 +1,9 @@
-"""The documentation site in a browser: no request to another machine, no sideways scrolling, readable text, a search that works.
+"""Tests the documentation site in a browser: pages request nothing from other machines, never scroll sideways and have
+readable text, and the search works.
 
 usage: site_browser_test.py SITE
 
-Chromium opens each page from its folder, without a server, narrow and wide, in the light and in the dark scheme.
+Chromium opens each page from its folder, without a server, in narrow and wide windows, in light and dark mode.
 """
 
 import pathlib
@@ -13,8 +14,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "cli"))
 from browser import Browser  # noqa: E402
 
-# For each element that directly contains text: finds the least contrast between the text and its background, and
-# returns this text.
+# Returns at most five elements with their contrasts. These elements directly contain text whose contrast to the
+# background is less than 4.5 (large text: 3).
 WEAK = """(() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => {

@@ -1,10 +1,15 @@
-"""The documentation site: what a reader without a network sees.
+"""Tests the documentation site as a reader without a network sees it.
 
 usage: site_test.py SITE
 
-Each page of build/site is read as HTML. Nothing may come from another machine, each link leads to a file of the site (and each
-link to a section of a page to a section), each picture has a text, each page a title and a language. The colours of the style
-sheet have a contrast of 4.5 to 1 or more in both schemes. The pages that Doxygen makes are read for links to other machines.
+Each page of build/site is read as HTML:
+
+* A page loads nothing from another machine.
+* Each link leads to a file of the site. If it names a section, the page has this section.
+* Each picture has a text, and each page has a title and a language.
+* The colours of the style sheet have a contrast of at least 4.5 to 1 in both schemes.
+
+In pages that Doxygen makes, only links to other machines are checked.
 """
 
 import html.parser

@@ -24,8 +24,8 @@ inline double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Returns wall time in seconds. Used for jobs on a GPU, which other programs do not share and for which the CPU only
-/// waits.
+/// Returns wall time in seconds. Jobs on a GPU are measured in wall time, because no other program shares the GPU, and
+/// the CPU only waits.
 inline double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -33,9 +33,9 @@ inline double wall_seconds() {
 /// The limit of the response time, in seconds per thread of the job.
 inline constexpr double bound_of_a_thread = 0.5;
 
-/// Runs job(stop token) and requests a stop after the process has used another `seconds` of time. By then the job must
-/// be in the phase to test. The job must throw InterruptedError before its `threads` threads have used half a second
-/// each.
+/// Runs job(stop token), and requests a stop when `clock` has advanced by `seconds` since the start of the job. By then
+/// the job must be in the phase to test. The job must throw InterruptedError before its `threads` threads have used
+/// half a second each.
 template <class Job>
 void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*clock)() = processor_seconds) {
   std::stop_source source;

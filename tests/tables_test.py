@@ -1,4 +1,5 @@
-"""Checks that the tables in the documents are those that docs/tables.py writes from rows and raw results.
+"""Checks that the tables in the documents equal the tables that docs/tables.py writes from the ladders' rows and from
+raw results.
 
 usage: tables_test.py FOLDER PROGRAM"""
 import ast

@@ -29,8 +29,8 @@ class ThreadRanks {
 
   /// Calls job(communicator) on one thread per rank. Returns the exception that each thread threw, or null.
   std::vector<std::exception_ptr> run(const std::function<void(Communicator&)>& job) {
-    // With Archer, LLVM 14's OpenMP runtime crashes if several threads at once are the first to enter it. So this
-    // thread enters it before them.
+    // With Archer, LLVM 14's OpenMP runtime crashes if several threads are the first to enter it at the same time. This
+    // thread therefore enters the runtime before it starts the threads of the ranks.
 #pragma omp parallel num_threads(2)
     {}
     std::vector<std::exception_ptr> thrown(calls_.size());

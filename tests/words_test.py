@@ -1,4 +1,4 @@
-"""How the project writes: openings of comments, and words of the glossary in comments, messages and documents.
+"""Tests how the project writes: the openings of comments, and words of the glossary in comments, messages and documents.
 
 usage: words_test.py FOLDER                  run the tests on the files below FOLDER
        words_test.py FOLDER --list [PATH...] print each place below the paths, or everywhere
@@ -16,7 +16,7 @@ import unittest
 
 from prose import code, passages
 
-# Words to replace, and what to write.
+# The words to replace, and the words to write instead.
 GLOSSARY = [(re.compile(words.replace(" ", r"\s+"), re.IGNORECASE), write) for words, write in [
     (r"\b(lies?|lay|lying)\b", "is in, resides in, is at"),
     (r"\b(looks?|looked|looking) (at|into)\b", "reads, scans, examines, polls"),
@@ -50,7 +50,8 @@ OPENING = re.compile(r"\s*(Of|What|Whether|Where|How|Those|That|So|Who)\b")
 # The number of places that an area may have; 0 if it is not listed. The longest prefix decides the area.
 LIMITS = {}
 ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".md", ".sh", ".cmake"}
-# Raw results and old notes of releases are records. The tables above name the words themselves.
+# Files that are not checked. Raw results and old release notes are records. The file with the tables above contains the
+# words themselves.
 LEFT_OUT = ("docs/results/", "docs/decisions/measurements/", "docs/history/", "tests/words_test.py", "tests/prose.py", "data/", "tests/corpus/")
 
 
@@ -85,7 +86,7 @@ def area(name):
 
 
 def changed_lines(root, base):
-    """{file: lines that differ from the revision}."""
+    """Returns {file: lines that differ from the revision}."""
     lines, name = collections.defaultdict(set), ""
     for line in subprocess.run(["git", "-c", "core.quotePath=false", "diff", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff",
                                 "--src-prefix=a/", "--dst-prefix=b/", base], cwd=root, capture_output=True, text=True,

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares Gradus with its baselines: the same data, start and threads, alternately in one run.
+"""Compares Gradus with its baselines, alternately in one run. All have the same data, initial values and number of
+threads.
 
     baselines.py PROBLEM --gradus build/gradus    prints the speed table
     baselines.py PROBLEM --help                   explains what is timed and how results are compared
@@ -43,7 +44,7 @@ def main():
     if options.cores is not None:
         if not 1 <= options.cores <= len(cpus):
             parser.error(f"--cores: there are {len(cpus)} CPUs here")
-        # Set before any package starts threads; child processes inherit it.
+        # The CPUs are set before any package starts threads. Child processes inherit them.
         os.sched_setaffinity(0, cpus[: options.cores])
     if options.threads is None:
         options.threads = options.cores or len(cpus)

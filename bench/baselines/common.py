@@ -44,7 +44,7 @@ def cpu_seconds(whose):
 
 
 def run_program(command):
-    """Runs the command. If it fails, exits with the messages of the command."""
+    """Runs the command. If the command fails, ends this program with the command's messages."""
     before = cpu_seconds(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -8,7 +8,7 @@ With --everyday or --sweep, whole calls are timed instead. Each side is one proc
 --everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): first and later calls of a process
 --sweep     200 random shapes, given start, 10 iterations: lists those slower than scikit-learn, with their phases
 --python    the overhead of the Python package over the same C++ call, and gradus.KMeans compared with scikit-learn's
-The first two need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and
+--everyday and --sweep need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and
 kmeans_calls (cmake --build build --target kmeans_calls): baselines.py kmeans --gradus build/gradus --sweep.
 """
 
@@ -77,8 +77,8 @@ def pixels(rows, dtype, seed=3):
 
 
 def first_or_strided(points, clusters):
-    """Returns the first rows or, if these are not distinct, an evenly strided sample. Also returns which of the
-    two it is."""
+    """Returns the first rows or, if these are not distinct, an evenly strided sample of the rows. Also returns a
+    description of the choice."""
     import numpy
 
     first = points[:clusters]
@@ -95,9 +95,9 @@ def first_or_strided(points, clusters):
 
 
 def off_the_grid(first):
-    """Moves the centroids slightly off the integer grid. The distances from an integer point to integer centroids
-    are often exactly equal. Rounding would then decide which centroid the point joins, and the fits would
-    diverge from the first iteration."""
+    """Moves the centroids slightly off the integer grid. Without this, the distances from an integer point to two
+    centroids would often be equal. Rounding would decide which centroid the point joins, and the fits would diverge
+    from the first iteration."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(5))
@@ -123,15 +123,17 @@ KMEANS_LINES = [
     Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
     Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
          {"scikit-learn": 2.5, "FAISS": 2}),
-    # Not compared with FAISS, because clusters become empty here. FAISS splits a large cluster where Gradus and
-    # scikit-learn move the farthest point, so the fits diverge and do different work.
+    # FAISS is left out, because clusters become empty on this line. To fill an empty cluster, FAISS splits a large
+    # cluster, but Gradus and scikit-learn move the farthest point into it. The fits would therefore diverge and do
+    # different work.
     Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
     Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
 ]
 
 
-# Comparisons between rungs of Gradus on the line with this name: the title, the variants with their numbers of threads
-# (0: all), the bound of the ratio of their times, and the number of threads to which the bound applies (0: any).
+# Comparisons between two rungs of Gradus, on the line with the name RUNGS_ON. A comparison consists of a title, two
+# variants, each with its number of threads (0: all), a bound for the first time divided by the second time, and the
+# number of threads at which this bound applies (0: any).
 RUNGS_ON = "uniform 2,097,152 x 16 f64, K 16"
 RUNGS = [
     ("sequential over openmp_reduce_first_touch", ("sequential", 1), ("openmp_reduce_first_touch", 0), (">=", 14), 16),
@@ -149,7 +151,7 @@ class Gradus:
         self.program, self.threads, self.folder, self.variant = program, threads, folder, variant
 
     def fit(self, clusters, iterations):
-        """Fits points.npy, starting from first.npy. Both are in the folder."""
+        """Fits the points in points.npy, starting from the centroids in first.npy. Both files are in the folder."""
         import numpy
 
         output = self.folder / "clusters"
@@ -197,7 +199,7 @@ class ScikitLearn:
                 "inertia_reported": float(job.inertia_)}
 
     def nearest(self, points, centroids):
-        """Returns the program's labels for our centroids."""
+        """Returns the labels that scikit-learn gives the points for our centroids."""
         from sklearn.cluster import KMeans
 
         job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)
@@ -208,7 +210,7 @@ class ScikitLearn:
 
 class Faiss:
     name = "FAISS"
-    inertia_tolerance_f32 = 1e-3  # FAISS also fills an empty cluster by splitting a large one
+    inertia_tolerance_f32 = 1e-3  # wider, because FAISS splits a large cluster to fill an empty one
 
     def __init__(self, threads):
         self.threads = threads
@@ -239,7 +241,7 @@ def inertia_of(points, centroids, labels):
 
 
 def nearest(points, centroids):
-    """Returns labels in double precision; points and centroids are centred first."""
+    """Returns the nearest centroid of each point. Centres points and centroids, and computes in double precision."""
     import numpy
 
     shift = centroids.astype("f8").mean(axis=0)
@@ -303,8 +305,9 @@ def compare(points, gradus, baseline, program, scale):
     if labels is None:  # FAISS returns only centroids, so labels are computed here
         labels = nearest(points, baseline["centroids"])
     else:
-        # Compares two fits that may have diverged early by a rounded label. Also asks both programs which of our final
-        # centroids is nearest.
+        # The two fits may have diverged early because of one rounded label, so the first check allows for
+        # different centroids. The second check asks the other program which of our final centroids is nearest to
+        # each point.
         found["labels_different"] = explain_labels(points, (gradus["labels"], gradus["centroids"]),
                                                    (labels, baseline["centroids"]), points.mean(axis=0, dtype="f8"))
         found["labels_different_of_our_centroids"] = explain_labels(
@@ -380,7 +383,7 @@ def measure_line(line, options, folder, gradus, baselines):
 
 
 def measure_rungs(options, folder, clusters):
-    """Compares rungs of Gradus, alternately, on the points and centroids in the folder."""
+    """Compares the pairs of rungs in RUNGS on the points and centroids in the folder. The runs of a pair alternate."""
     results = []
     for name, first, second, (sign, bound), meant_for in RUNGS:
         programs = [Gradus(options.gradus, threads or options.threads, folder, variant)
@@ -402,7 +405,8 @@ def measure_rungs(options, folder, clusters):
 
 
 def verdict(rung):
-    """Returns True if the target is reached, and None if it applies to another number of threads."""
+    """Returns "reached" or "missed" or, if the target applies to another number of threads, a text that names this
+    number."""
     meant_for = rung["target_is_for_threads"]
     if meant_for and max(rung["threads"]) != meant_for:
         return f"for {meant_for} threads"
@@ -447,8 +451,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Returns names, points and initial centroids. They are chosen without exact ties, because scikit-learn breaks
-    a tie by rounding, and Gradus by the lower index."""
+    """Returns names, points and initial centroids. These have no exact ties, because scikit-learn breaks a tie by
+    rounding, and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))
@@ -467,7 +471,8 @@ def agreement_sets():
 
 
 def agree(options, folder, gradus, baseline):
-    """Fits until no label changes. Requires equal labels, and inertias that agree to 1e-9."""
+    """Fits with both programs until no label changes. Requires that the labels are equal and that the inertias agree to
+    1e-9."""
     import numpy
 
     results = []

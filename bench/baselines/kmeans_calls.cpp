@@ -1,14 +1,16 @@
 // Makes whole k-means calls in one process, like a long-lived program. bench/baselines/kmeans_calls.py compares them
-// with scikit-learn. A request is a line of JSON on standard input, the answer a line on standard output; the end of
-// the input ends the program.
+// with scikit-learn. Each request is a line of JSON on standard input. Its answer is a line of JSON on standard output.
+// At the end of the input, the program exits. There are two requests:
 //
-//   {"load": "points.npy"}                          reads points into private memory: {}
-//   {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
-//    "output": "prefix" or null, "device": "cpu", "init": "k-means++"}
-//                                                   a call; the last two are optional: {"seconds", "variant",
-//                                                   "threads", "iterations", "inertia", "phases"}; labels and centroids
-//                                                   go to PREFIXlabels.npy and PREFIXcentroids.npy
-// A failed request is answered by {"error": why}.
+// 1. {"load": "points.npy"}
+//    Reads points into private memory. The answer is {}.
+// 2. {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
+//     "output": "prefix" or null, "device": "cpu", "init": "k-means++"}
+//    Makes a call. "device" and "init" are optional. The answer is
+//    {"seconds", "variant", "threads", "iterations", "inertia", "phases"}.
+//    Labels and centroids go to PREFIXlabels.npy and PREFIXcentroids.npy.
+//
+// If a request fails, the answer is {"error": why}.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -89,7 +91,7 @@ int main() {
     try {
       const ordered_json request = ordered_json::parse(line);
       if (request.contains("load")) {
-        points = gradus::Matrix<float>();  // the previous points are freed first
+        points = gradus::Matrix<float>();  // frees the previous points before the new points are read
         gradus::files::read_points(request.at("load").get<std::string>()).visit([&](const auto& view) {
           points = in_own_memory(view);
         });

@@ -120,7 +120,7 @@ SEEDS = tuple(range(8))  # the two sides draw different random numbers, so their
 PROCESSES = 2
 TURNS = 2  # number of turns in each process; a turn runs all seeds
 LINE_SECONDS = 6  # no further turn starts after this time
-AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides, given so few seeds
+AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides; it is not closer to 1, because there are few seeds
 
 
 def shape_name(kind, points, clusters):
@@ -236,8 +236,7 @@ MOST_TURNS = 4
 
 
 def sweep_shapes(count, most_work):
-    """Yields shapes with n from 10 to 10^6, d and K from 1 to 2000, and n d K <= `most_work`. They are log-uniform
-    and reproducible."""
+    """Yields log-uniform, reproducible shapes with n from 10 to 10^6, d and K from 1 to 2000, and n d K <= `most_work`."""
     generator = random.Random(20261124)
     shapes = []
     while len(shapes) < count:
@@ -316,7 +315,7 @@ def sweep(options, folder):
     shapes = sweep_shapes(count, options.most_work)
     sides = start_sides(options)
     numpy.save(folder / "points.npy", uniform(10_000, 16, "f4"))
-    for side in sides:  # the only call before the first timed one
+    for side in sides:  # one untimed call on each side as a warm-up
         side.load(folder / "points.npy")
         side.call(16)
     results, problems = [], []

@@ -1,5 +1,5 @@
-"""Compares the criteria by which `gradus kmeans -k 2..9` chooses the number of clusters with the criteria of
-scikit-learn for the same labels, on twenty data sets."""
+"""`gradus kmeans -k 2..9` chooses the number of clusters by several criteria. This program compares them with the
+criteria of scikit-learn for the same labels, on twenty data sets."""
 
 import json
 
@@ -7,7 +7,8 @@ from common import REPOSITORY, print_table, run_program, uniform
 from kmeans import blobs, pixels
 
 BOUND = 1e-9  # relative tolerance
-# tolerance if scikit-learn computes in single precision, or subtracts squares much larger than the distances
+# tolerances for data sets on which scikit-learn computes in single precision, or subtracts squares that are much larger
+# than the distances
 WIDER = {"blobs, f32": 1e-4, "uniform, f32": 1e-4, "far from zero": 1e-5}
 
 

@@ -1,5 +1,6 @@
-"""Measures gradus in Python: the overhead of a call over the same C++ call, memory, and import. Compares KMeans
-with scikit-learn, scikit-learn-intelex and FAISS, from the same start, end to end, with their default threads.
+"""Measures gradus in Python: how much longer a Python call takes than the same C++ call, the memory of a call, and the
+import time. Compares KMeans with scikit-learn, scikit-learn-intelex and FAISS, end to end. All fits start from the same
+centroids and use the default number of threads.
 
 A timed Python call also reports the time of the C++ call inside it, so both times belong to the same run.
 """
@@ -56,8 +57,8 @@ JOBS = [(200_000, 2, "f8", 16), (100_000, 16, "f8", 16), (30_000, 128, "f4", 64)
 
 
 def job_ratios(repeats):
-    """Returns the ratio between the time of a whole call and the time of the C++ call inside it, for the function
-    and for the estimator's fit."""
+    """Returns the time of a whole call divided by the time of the C++ call inside it, for the function and for the
+    estimator's fit."""
     import gradus
     from gradus import _core
 
@@ -251,8 +252,8 @@ def verdict(row):
 
 
 def run(options, folder):
-    """Runs all measurements in separate processes, so that a limit on threads in one does not affect the
-    estimators."""
+    """Runs all measurements in separate processes, so that a limit on threads in one measurement does not affect the
+    estimators in another."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.pop(name, None)
     results = {

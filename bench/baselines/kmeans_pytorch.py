@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """One iteration of k-means on a GPU: Gradus' production variants, and Lloyd's iteration as PyTorch users write it.
 
-PyTorch's iteration is a matrix product, argmin and index_add, timed by events. The distance is |x|^2 - 2 x.c +
-|c|^2 without |x|^2, which is the same for all centroids of a point. PyTorch computes in the type of the data
-or, on request, with TF32 products, so its labels follow from rounded distances. Gradus' time is the median
-iteration of the fastest production variant, whose labels are exact.
+PyTorch's iteration is a matrix product, argmin and index_add, timed by events. It compares centroids by |c|^2 - 2
+x.c, the squared distance without the term |x|^2, which is the same for all centroids. PyTorch computes in the type
+of the data or, on request, with TF32 products, so its labels follow from rounded distances. Gradus' time is the
+median iteration of the fastest production variant, whose labels are exact.
 
 usage: kmeans_pytorch.py --gradus build/gradus --json FILE [--shape NxDxK:TYPE[:tf32] ...]
 """

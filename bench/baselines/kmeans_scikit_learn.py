@@ -26,13 +26,13 @@ def call(points, request):
 
 def main():
     import numpy
-    import sklearn.cluster  # noqa: F401: not a part of the first call
+    import sklearn.cluster  # noqa: F401: imported here, so that the first call does not include the import
 
     points = None
     for line in sys.stdin:
         request = json.loads(line)
         if "load" in request:
-            points = None  # the previous points are freed first
+            points = None  # frees the previous points before the new points are read
             points = numpy.load(request["load"])
             answer = {}
         else:

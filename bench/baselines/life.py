@@ -1,5 +1,5 @@
-"""Life: Gradus compared with Golly's engine QuickLife. Lines that say so use HashLife instead. bgolly runs both
-engines.
+"""Life: Gradus compared with Golly's engine QuickLife or, on lines whose names mention it, with HashLife. The program
+bgolly runs both engines.
 
 Both sides read the same pattern, a soup or a known one, and write the result. The files are compared run by
 run. bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a
@@ -21,7 +21,8 @@ from common import Disagreement, note, print_table, run_program, spread
 ACORN = (7, 3, "bo$3bo$2o2b3o!")
 GUN = (36, 9, "24bo$22bobo$12b2o6b2o12b2o$11bo3bo4b2o12b2o$2o8bo5bo3b2o$2o8bo3bob2o4bobo$10bo5bo7bo$11bo3bo$12b2o!")
 
-# Name, pattern or None for a soup, side, topology (of the same size), rule, generations. {} stands for the side.
+# Each line has a name, a pattern (None: a soup), a side, a topology (a torus or a plane with this side; empty: no
+# border), a rule, and a number of generations. In the name, {} stands for the side.
 LINES = [
     ("torus {0} x {0}", None, 4096, "T", "B3/S23", 1000),
     ("torus {0} x {0}", None, 1024, "T", "B3/S23", 500),
@@ -39,8 +40,8 @@ LINES = [
 
 BREEDER = pathlib.Path(__file__).parents[2] / "data" / "life" / "breeder.rle"
 
-# Name, function that writes the pattern's file, side, generations. Both sides use HashLife and compute all generations
-# in one step.
+# Each line has a name, a function that writes the pattern's file, a side, and a number of generations. Both
+# programs use HashLife and compute all generations in one step.
 TREES = [
     ("HashLife, a field of {0} x {0} tiles", life_field.write, 128, 2**20),
     ("HashLife, Gosper's gun", lambda side, path: write_pattern(path, GUN, 0, "", "B3/S23"), 0, 2**30),
@@ -138,13 +139,14 @@ def measure_tree(options, folder, line):
     side = max(4, int(side * options.scale ** 0.5)) if side else 0
     name = pattern_name.format(side)
     write(side, folder / "pattern.rle")
-    # Uses Macrocell, because it contains coordinates. bgolly puts the corner of RLE without coordinates at (0, 0).
+    # Converts the pattern to Macrocell, because a Macrocell file contains coordinates. bgolly would put the corner of
+    # an RLE file without coordinates at (0, 0).
     path = folder / "pattern.mc"
     run_program([options.gradus, "life", str(folder / "pattern.rle"), "-g", "0", "-o", str(path), "--quiet"])
 
     def cells_of(output):
-        """Returns equal text for equal cells. Nodes are in the order of the tree, and comments are dropped,
-        because only one side keeps them."""
+        """Returns the lines of the pattern. First rewrites the pattern with its nodes in the order of the tree, so that
+        equal cells give equal lines. Drops comments, because only one of the two programs keeps them."""
         same = folder / "same.mc"
         run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
         return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]

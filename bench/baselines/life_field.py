@@ -2,9 +2,9 @@
 
 usage: life_field.py TILES OUTPUT.rle [SEED]
 
-The pattern has TILES x TILES tiles of 64 x 64 cells. Each tile contains a Gosper gun and an eater that absorbs
-its gliders. The gun has a random one of eight orientations and a random one of the thirty phases of its period.
-Nothing leaves its tile, so generation 30 N equals the first one.
+The pattern has TILES x TILES tiles of 64 x 64 cells. Each tile contains a Gosper gun and an eater that absorbs its
+gliders. Each gun has a random orientation, out of eight, and a random phase, out of the thirty generations of its
+period. Nothing leaves its tile, so generation 30 N equals the first one.
 """
 
 import random

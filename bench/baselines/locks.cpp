@@ -3,10 +3,10 @@
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
 //
-// For each line, THREADS threads enter critical sections of CRITICAL steps of work, and do OUTSIDE steps between two
-// sections, for SECONDS. This repeats REPEATS times, with the locks in a new random order each time. Prints JSON: for
-// each line and lock, the nanoseconds between two critical sections, Jain's index and the CPU time of each sample.
-// Exits with an error if an update is lost.
+// For each line, THREADS threads enter critical sections of CRITICAL steps of work, and do OUTSIDE steps of work
+// between two sections. A measurement takes SECONDS. Each lock is measured REPEATS times, and the order of the locks is
+// random each time. Prints JSON: for each line and lock, the nanoseconds between two critical sections, Jain's index
+// and the CPU time of each sample. Exits with an error if an update is lost.
 #include <absl/synchronization/mutex.h>
 #include <ck_spinlock.h>
 #include <nsync.h>

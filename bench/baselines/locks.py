@@ -16,7 +16,7 @@ from common import REPOSITORY, note, print_table, run_program
 # The linker flags of the baseline libraries.
 LIBRARIES = ["-ltbb", "-lnsync_cpp"]
 HEADER = ["work", "threads", "best of ours", "ns", "best baseline", "ns", "baseline / ours", "queue locks over ConcurrencyKit's"]
-# Pairs of our locks and ConcurrencyKit's locks of the same kind.
+# Each pair holds one of our locks and ConcurrencyKit's lock of the same kind.
 PAIRS = [("array_lock", "ck anderson"), ("clh_lock", "ck clh"), ("mcs_lock", "ck mcs"), ("ticket_lock", "ck ticket")]
 WITHOUT_ORDER = ["tas_lock", "ttas_lock", "park_lock"]
 
@@ -78,7 +78,7 @@ def table_row(line):
 
 
 def in_sentences(results):
-    """Prints the figures for which there are targets."""
+    """Yields the lines of text with the ratios for which there are targets."""
     alone = [line for line in results if line["threads"] == 1 and line["name"] == "nothing"]
     for line in alone:
         mutex = median_of(line, "std::mutex")

@@ -1,12 +1,12 @@
 """Matrix multiplication: Gradus compared with NumPy and the OpenBLAS in its package.
 
-Both sides time a call in a warm process. For Gradus it is `gradus bench` with the default variant of `gradus
-matmul` for the product, and for NumPy it is numpy.matmul with out=. Both get row-major matrices uniform in [-1,
-1), memory for the result, and the same number of threads. A sample is the mean of the calls that fit in 5 ms
-(--min-time). The two sides alternate, a few shapes at a time. Lines: square products, and an everyday sweep of
-fixed shapes whose m, n and k are log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster.
-The results for equal matrices are compared; they may differ by the sum of both rounding bounds. Needs the
-packages of requirements-matmul.txt.
+Both sides time calls in a warm process. For Gradus, `gradus bench` runs the default variant of `gradus matmul` for the
+product. For NumPy, numpy.matmul is called with out=. Both get row-major matrices uniform in [-1, 1), memory for the
+result, and the same number of threads. A sample is the mean of the calls that fit in 5 ms (--min-time). The two sides
+alternate, a few shapes at a time. The lines of the table are square products, and an everyday sweep of fixed shapes
+whose m, n and k are log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster. Both sides also
+multiply the same matrices once, and their results are compared. These may differ by the sum of both rounding bounds.
+Needs the packages of requirements-matmul.txt.
 """
 
 import json
@@ -36,7 +36,7 @@ LINES = [(f"{name} {dtype}", dtype, shapes) for name, shapes in (("square", squa
 
 
 class Numpy:
-    """The operands and the result of a product, in memory."""
+    """A product that NumPy computes: its operands and its result, in memory."""
 
     def __init__(self, shape, dtype):
         import numpy
@@ -50,7 +50,8 @@ class Numpy:
         self.c = numpy.empty((m, n), kind)
 
     def seconds(self, repeats, least):
-        """Returns samples, each the mean of calls that together take about `least` seconds."""
+        """Returns samples in seconds. Each sample is the mean over several calls, which together take about `least`
+        seconds."""
         matmul, a, b, c = self.numpy.matmul, self.a, self.b, self.c
         matmul(a, b, out=c)
         start = time.perf_counter()
@@ -66,7 +67,8 @@ class Numpy:
 
 
 def compared(options, folder, shape, dtype):
-    """Returns Gradus's variant for the product. Raises Disagreement if its result differs from NumPy's."""
+    """Returns the name of the variant that Gradus chose for the product. Raises Disagreement if Gradus's result differs
+    from NumPy's by more than rounding explains."""
     import numpy
 
     baseline = Numpy(shape, dtype)
@@ -87,7 +89,7 @@ def compared(options, folder, shape, dtype):
 
 
 def gradus_seconds(options, shapes, dtype, variants):
-    """Returns samples for each shape."""
+    """Returns the samples of Gradus for each shape, in seconds. variants[i] is measured on shapes[i]."""
     output = run_program([options.gradus, "bench", "matmul", "--size", ",".join("x".join(map(str, shape)) for shape in shapes),
                           "--dtype", dtype, "--threads", str(options.threads), "--variants", ",".join(sorted(set(variants))),
                           "--repeats", str(options.repeats), "--min-time", str(options.min_time), "--json", "--quiet"]).output
@@ -156,7 +158,7 @@ def add_options(parser):
 def versions():
     import importlib.metadata
 
-    import numpy  # noqa: F401: threadpool_info() examines the libraries that it has loaded
+    import numpy  # noqa: F401: threadpool_info() examines the libraries that NumPy has loaded
     import threadpoolctl
 
     found = {package: importlib.metadata.version(package) for package in ("numpy", "threadpoolctl")}

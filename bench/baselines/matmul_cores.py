@@ -7,11 +7,11 @@ On the first 1, 2 and 16 available CPUs, with one thread per CPU:
 * everyday: `baselines.py matmul --lines everyday`, a hundred shapes compared with NumPy;
 * square: simd_packed, OpenBLAS from Debian and OpenBLAS from NumPy, sizes 1024 to 4096, with the share of the measured
   multiply-add rate;
-* vector: a matrix of 1 GiB times a vector, from both sides and in both orders, with the share of the measured read
-  bandwidth.
+* vector: products of a matrix of 1 GiB and a vector, with the vector on the right or on the left and the matrix in
+  row-major or transposed order, with the share of the measured read bandwidth.
 --quick runs the first 20 everyday shapes and fewer samples. On a shared machine, compare the least samples, which the
-summary lists next to the medians.
-The file contains the complete output of the programs and a summary. Needs NumPy and threadpoolctl, but no network.
+summary lists next to the medians. The file of --json contains the summary and the complete output of the programs.
+Needs NumPy and threadpoolctl, but no network.
 """
 
 import argparse
@@ -62,7 +62,8 @@ def rows_of(report, name):
 def squares(options, cores):
     sizes = ",".join(str(max(64, round(size * options.scale))) for size in (1024, 2048, 4096))
     arguments = ["--size", sizes, "--dtype", "f32,f64", "--variants"]
-    # Separate processes are used, because spinning threads of one library would take CPUs from the other.
+    # The variants run in separate processes, because in one process the spinning threads of one library would take CPUs
+    # from the other library.
     reports = {"simd_packed": measured(options, cores, [*arguments, "simd_packed"]),
                DEBIAN: measured(options, cores, [*arguments, "openblas"])}
     if openblas_of_numpy():

@@ -1,8 +1,8 @@
-"""Pair-distance histograms: Gradus compared with Corrfunc, and production variants compared with the rungs they extend.
+"""Pair-distance histograms: compares Gradus with Corrfunc, and production variants with the rungs that they extend.
 
-Only the counting is timed: Corrfunc's DD with the coordinates in memory; for Gradus, the total minus reading and
-writing, as reported in its summary. The CPU time, for Gradus of the whole process, is reported too. Needs the packages
-of requirements-pair-histogram.txt.
+Only the counting is timed. For Corrfunc, this is DD with the coordinates in memory. For Gradus, it is the total minus
+reading and writing, as reported in its summary. The CPU time is reported, too. For Gradus, this is the CPU time of
+the whole process. Needs the packages of requirements-pair-histogram.txt.
 """
 
 import json
@@ -32,7 +32,7 @@ class Bins:
 
 
 class Gradus:
-    """A variant that runs on points.npy in the folder. An empty name means the default variant."""
+    """A variant of Gradus that runs on points.npy in the folder. If `variant` is empty, the default variant runs."""
 
     def __init__(self, program, threads, folder, variant="", name="Gradus"):
         self.program, self.threads, self.folder, self.variant, self.name = program, threads, folder, variant, name
@@ -83,7 +83,8 @@ class Corrfunc:
                   isa=self.instructions)
         seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - before
         counts = [int(count) for count in rows["npairs"]]
-        counts[0] -= len(self.columns[0])  # Corrfunc counts pairs of a point with itself, which are removed here
+        # Corrfunc counts each point as a pair with itself; these pairs are subtracted.
+        counts[0] -= len(self.columns[0])
         # Corrfunc counts a pair in both orders.
         return {"seconds": seconds, "cpu_seconds": cpu_seconds, "counts": [count // 2 for count in counts]}
 
@@ -92,10 +93,11 @@ class Corrfunc:
 
 
 def explain_counts(ours, theirs, gradus, bins, periodic, dtype, extent):
-    """Returns the number of counts that differ. Raises Disagreement unless the rounding of the other program
-    explains each difference. A distance computed in precision eps, from coordinates up to `extent`, has an
-    error of less than 8 eps extent. The other program's number of pairs nearer than an edge must therefore be
-    between the exact numbers for this edge moved by that error in both directions."""
+    """Returns the number of counts that differ. Raises Disagreement unless the rounding of the other program explains
+    each difference. A distance computed in precision eps, from coordinates up to `extent`, has an error of less
+    than 8 eps extent. For each edge, we therefore count exactly the pairs nearer than the edge minus this error,
+    and the pairs nearer than the edge plus this error. The other program's number of pairs nearer than the edge
+    must be between these two numbers."""
     import numpy
 
     if ours == theirs:
@@ -188,8 +190,8 @@ def neighbours(dtype):
 
 
 def all_pairs(options, folder, name, rows):
-    """Compares counts of all pairs in 80 bins. Corrfunc is designed for a cutoff. It uses its narrower instruction
-    set, which is faster here."""
+    """Compares counts of all pairs in 80 bins. There is no cutoff, although Corrfunc is designed for cutoffs. Corrfunc
+    uses its narrower instruction set, which is faster here."""
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
@@ -233,9 +235,10 @@ def one_core(options, folder, name, rows):
 
 
 def wide_bins(options, folder, name, rows):
-    """Compares counting whole pairs of cells with counting every pair of points. Counting every pair would take
-    minutes, so it is timed on a tenth of the points, and its time is multiplied by a hundred. On this tenth,
-    both must give equal counts."""
+    """Compares the tree, which counts all pairs of two cells at once if their distances are in one bin, with a
+    variant that examines every pair of points. The variant would take minutes on all points. It is therefore timed on a
+    tenth of the points, and its time is multiplied by a hundred. On this tenth, the tree must give the same counts as
+    the variant."""
     import numpy
 
     points = uniform(rows, 3, "f8")

@@ -53,7 +53,7 @@ class Adapted {
   bool insert(Key key) { return set_.insert(key); }
   bool erase(Key key) { return set_.erase(key); }
   bool contains(Key key) { return set_.contains(key); }
-  /// Returns the size that the last iteration found, because probing every key is slow.
+  /// Returns the number of keys that the last call of begin() found. Probing every key again would be slow.
   std::size_t size() const { return found_.size(); }
   auto begin() {
     std::vector<char> is_there(static_cast<std::size_t>(range_of_keys));
@@ -141,7 +141,7 @@ class Xenium {
  private:
   Set set_;
 };
-/// The table has as many buckets as keys and does not grow.
+/// A hash table of xenium with as many buckets as keys. The table does not grow.
 template <class Reclaimer>
 class XeniumHash {
  public:
@@ -155,7 +155,7 @@ class XeniumHash {
       map_;
 };
 
-/// Does not support concurrent erasure.
+/// An oneTBB set. It does not support concurrent erasure.
 template <class Set>
 class Tbb {
  public:
@@ -264,7 +264,8 @@ std::vector<Line> table() {
   lines.push_back({"skip list 90/5/5", 1000000, {90, 5, 5}, skip_lists});
   lines.push_back({"skip list 90/10/0", 1000000, {90, 10, 0}, skip_lists});
   lines.back().subjects.push_back({"gradus skip_list_leak", ours("skip_list_leak")});
-  // An allocator for oneTBB's set, whose nodes are denser than nodes from malloc.
+  // For the comparison with oneTBB's set, our set also uses oneTBB's allocator, which places nodes more densely than
+  // malloc.
   lines.back().subjects.push_back({"gradus skip_list_leak, oneTBB's allocator",
                                    own<skip_list_set<Key, leak, std::less<>, tbb::scalable_allocator<Key>>>});
   lines.back().subjects.push_back({"tbb::concurrent_set", baseline<Tbb<tbb::concurrent_set<Key>>>});

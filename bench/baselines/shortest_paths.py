@@ -4,9 +4,9 @@ Only the search is timed. Baselines start with the graph in memory. Gradus runs 
 some milliseconds; its time is the total minus reading and writing, as reported in its summary. On the small
 graphs of the lines "peers" and "everyday", Gradus makes calls in a warm process like the baselines: `gradus
 bench` on a random graph with the same numbers of vertices and edges. On these lines and on dense graphs, both
-sides get a matrix. SciPy and igraph use one thread, and NetworKit uses as many as Gradus. "Gradus" uses one
-thread, "Gradus, all threads" all. Every distance is compared. Lengths are integers that a double can hold, so
-all must be equal. Needs the packages of requirements-shortest-paths.txt.
+sides get a matrix. SciPy and igraph use one thread, and NetworKit uses as many as Gradus. "Gradus" uses one thread, and
+"Gradus, all threads" uses all. Every distance is compared. Lengths are integers, and a double represents every distance
+exactly, so the distances must be equal. Needs the packages of requirements-shortest-paths.txt.
 """
 
 import json
@@ -94,7 +94,7 @@ class Gradus:
 
 
 class Warm:
-    """A variant that runs in a warm process, on a random graph of the same size."""
+    """A variant of Gradus that runs in a warm process, on a random graph with as many vertices and edges as `graph`."""
 
     def __init__(self, program, graph, repeats):
         self.program, self.graph, self.repeats = program, graph, repeats
@@ -163,9 +163,9 @@ class Networkit:
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """Returns a result with samples of all contenders, which run alternately. `targets` maps a pair of our
-    contender and a baseline to the required ratio of speeds. If `warm` is given, it measures "Gradus", and this
-    contender only supplies the distances."""
+    """Returns a result with samples of all contenders, which run alternately. Each of the `targets` names one of our
+    contenders, a baseline and the required ratio of speeds. If `warm` is given, the times of the contender "Gradus"
+    come from `warm`, and the contender only supplies the distances."""
     import numpy
 
     samples = {contender: [] for contender in contenders}
@@ -194,8 +194,8 @@ ALL = "Gradus, all threads"
 
 
 def against_scipy(edges_of, file, form, method, targets, networkit=False):
-    """Compares Gradus, on one thread and on all, with NetworKit and with SciPy's `method` on the graph in this
-    form."""
+    """Returns a function that compares Gradus, on one thread and on all, with SciPy's `method` and, if `networkit` is
+    set, with NetworKit. SciPy gets the graph as form(graph)."""
 
     def measure(options, folder, name, vertices):
         graph = Graph(vertices, edges_of(vertices))

@@ -3,9 +3,10 @@
 The trajectories contain water and a binary mixture, in orthogonal and triclinic boxes. ASE writes them as
 extended XYZ, MDAnalysis as DCD and .gro. Requirements:
 
-* Counts with ASE's distances (nearest images, in double) agree exactly in every bin.
-* MDAnalysis' InterRDF uses float positions. Its number of pairs nearer than an edge must be between our numbers
-  for the edge moved to either side by the rounding of MDAnalysis.
+* Our counts equal the counts of ASE's distances (nearest images, in double) in every bin.
+* MDAnalysis' InterRDF uses float positions. For each edge, we count the pairs nearer than the edge minus the rounding
+  error of MDAnalysis, and the pairs nearer than the edge plus this error. The count of MDAnalysis must be between
+  these two counts.
 * g agrees with both programs. MDAnalysis divides by the density and the volume of the shell, as Gradus does.
   ASE divides pairs within a kind by n^2 instead of n (n - 1), and the comparison corrects this.
 """
@@ -134,8 +135,8 @@ def mdanalysis(frames, cutoff, first, second):
 
 
 def other_formats(options, folder, frames, file, cutoff, name):
-    """Compares the counts of DCD and .gro files from MDAnalysis with the counts of the positions that it has
-    rounded."""
+    """Compares the counts of DCD and .gro files with the counts of the positions in memory. MDAnalysis writes these
+    files, and rounds the positions."""
     import MDAnalysis
     import numpy
     from ase.io import write
@@ -161,7 +162,8 @@ def other_formats(options, folder, frames, file, cutoff, name):
             raise Disagreement(f"{name}: {found['frames']} frames with {found['pairs']} pairs read of the {ending} file, "
                                f"which has {len(same)} with {pairs}")
         write(folder / "same.xyz", same, format="extxyz")
-        # The file rounds positions (DCD to float, .gro to 0.001 nm). Pairs may change bins, but none is lost.
+        # Positions are rounded in the file (DCD to float, .gro to 0.001 nm). The rounding may move a pair to another
+        # bin, but no pair may be missing.
         precision = {"dcd": ROUNDING, "gro": 0.02}[ending]
         edges = numpy.arange(1, BINS + 1) * (cutoff / BINS)
         cumulative = numpy.cumsum(found["counts"])

@@ -5,18 +5,23 @@
 
 Measures all numbers of ranks on all inputs, in rounds of random order. A rank has one thread and a dedicated core. The
 result of every job must equal, byte for byte, the result of one process with a thread per core; otherwise the
-measurement ends. For comparison it also measures the same number of threads in one process; the same number of
-independent processes, each with the share of a rank; the same points in many files and in one; and the sum of one
-iteration alone, among the same processes (measure_sums).
+measurement ends. For comparison, also measures:
 
-The floor of a curve is the time of one rank for its share of the rows, plus the sums as measured alone. The model is
+* one process with as many threads as there are ranks;
+* as many independent processes as there are ranks, each with the rows of one rank;
+* the same points in many files and in one file;
+* the sum of one iteration alone, among the same processes (measure_sums).
+
+The floor of a curve is the time that one rank needs for its share of the rows, plus the time of the sums alone. The
+model is
 
     T(p) = (n/p) t_row + t_launch + 2 ceil(log2 p) alpha + 2 (p-1)/p bytes/B
 
-for one iteration of a fit. alpha and B are fitted to the sums alone, t_row and t_launch to the fits. Cores that are
-busy together are slower than a single one, and unequally so, and ranks wait for the slowest. A second version of the
-model therefore uses the speed of the independent processes. The figures for many machines, with a rank on each, are
-predictions for a network with assumed properties.
+for one iteration of a fit of n rows on p ranks, where `bytes` is the length of the sum. alpha and B are fitted to
+the times of the sums alone, t_row and t_launch to the times of the fits. Cores that are busy at the same time are
+slower than a single busy core, and some are slower than others. Ranks wait for the slowest core. A second version of
+the model therefore uses the speed of the independent processes. The figures for many machines, with a rank on each,
+are predictions for a network with assumed properties.
 
 Needs only Python: the program makes the points and the page of the result.
 """
@@ -36,7 +41,7 @@ import sys
 import tempfile
 import time
 
-# Lets Open MPI start more processes than there are cores, and run as root in a container.
+# Lets Open MPI run as root in a container.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # Options that bind each rank to a core, if possible.
 BINDINGS = (["--bind-to", "core", "--map-by", "core"], ["--bind-to", "none"], ["--bind-to", "none", "--oversubscribe"])
@@ -73,7 +78,7 @@ class Shape:
 
 class Job:
     """A command that is measured repeatedly, with `ranks` ranks of `threads` threads each. If `apart` is set,
-    independent processes with separate files replace the ranks."""
+    independent processes run instead of the ranks, and each process reads a separate file."""
 
     def __init__(self, group, shape, files, ranks, threads, apart=False):
         self.group, self.shape, self.files, self.ranks, self.threads, self.apart = group, shape, files, ranks, threads, apart
@@ -87,7 +92,8 @@ class Job:
 
 
 def positive_least_squares(rows):
-    """Returns the non-negative factors for which first * x + second * y is nearest to value, in relative terms."""
+    """Returns x >= 0 and y >= 0. Each row is (first, second, value). x and y minimize the sum of the squared relative
+    errors of first * x + second * y as an estimate of value."""
     rows = [(first / value, second / value) for first, second, value in rows if value > 0]
     aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = (sum(row[i] for row in rows) for i in (0, 1))
@@ -101,7 +107,8 @@ def positive_least_squares(rows):
 
 
 def link_terms(ranks, words):
-    """Returns the factors of the latency and of the time per byte in a sum."""
+    """Returns two factors. The modelled time of a sum is the first factor times the latency plus the second factor
+    times the time per byte."""
     return 2 * math.ceil(math.log2(ranks)), 2 * (ranks - 1) / ranks * 8 * words
 
 
@@ -183,8 +190,8 @@ class Scaling:
         return job
 
     def measure_apart(self, job):
-        """Returns the sample of the slowest process. If ranks are bound to cores, each process is bound to a core,
-        too."""
+        """Runs the processes concurrently. Returns a sample whose time of the fit is the time of the slowest process.
+        If the ranks of other jobs are bound to cores, binds each process to a core."""
         processors = sorted(os.sched_getaffinity(0))
         bound = "none" not in self.binding and job.ranks <= len(processors)
         outs = [self.folder / f"apart-{index}" for index in range(job.ranks)]
@@ -233,8 +240,8 @@ class Scaling:
         return sample, checksum.hexdigest()
 
     def verified(self, job):
-        """Returns a sample. Raises an error unless its result equals the result of one process. The first job on
-        an input sets the expected result."""
+        """Returns a sample. Raises an error unless the result of the job equals the result of one process. Before the
+        first job on an input, one process computes this expected result."""
         if job.apart:
             return self.measure_apart(job)
         points = (job.group if job.group[0] == "weak" else job.group[0], job.shape.text())
@@ -248,7 +255,7 @@ class Scaling:
     def prepare(self):
         scale = self.options.scale
         rows = lambda n: max(1024, round(n * scale) // 1024 * 1024)  # noqa: E731
-        clusters = max(16, round(1024 * min(scale, 1)))  # fewer iterations, so that fits with few rows do not end early
+        clusters = max(16, round(1024 * min(scale, 1)))  # fewer clusters, so that fits with few rows do not end early
         few, many = Shape(rows(2097152), 16, "f64", 16, 30), Shape(rows(262144), 128, "f32", clusters, 10)
         weak = Shape(rows(65536), 128, "f32", clusters, 10)
         self.strong = [few, many]
@@ -285,7 +292,7 @@ class Scaling:
         """Runs rounds of all jobs in random order. Runs at least one round, and starts none that would exceed the
         time limit."""
         turns = [("job", job) for job in self.jobs] + [("sums", ranks) for ranks in self.ranks if ranks > 1]
-        for job in self.jobs:  # does not count: reads the files for the first time
+        for job in self.jobs:  # a warm-up that is not measured: reads the files for the first time
             self.verified(job)
         chance = random.Random(1)
         start = time.monotonic()
@@ -322,8 +329,8 @@ class Scaling:
         return {**link, "points": points}
 
     def fit_model(self, jobs, link):
-        """Fits the time of a row and of an iteration to jobs of one kind of rows. Returns them, with the errors of
-        the model."""
+        """Fits the time per row and the time per iteration to jobs that differ only in the numbers of rows and ranks.
+        Returns both."""
         rows = []
         for job in jobs:
             sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0
@@ -345,10 +352,10 @@ class Scaling:
         points = []
         for job in jobs:
             seconds = job.median()
-            # One rank that has this rank's share of the rows.
+            # The time that a single rank would need for as many rows as each rank of this job has.
             alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)
             modelled = self.model_seconds(job, model, link)
-            # The end of a fit needs one more sum.
+            # A fit makes one sum more than it has iterations.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
             apart = self.apart(job).median()
             of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
@@ -364,8 +371,8 @@ class Scaling:
                 "greatest_busy_deviation": max(abs(point["busy_model_deviation"]) for point in points), "points": points}
 
     def rules(self, shape, model, numbers, link, cores=1):
-        """Returns the number of rows that a rank needs for 90 % efficiency, by number of ranks. If the noise of a
-        small job hides the time of a row, returns an empty list."""
+        """Returns, for each number of ranks, the least number of rows per rank with which the efficiency reaches 90 %.
+        If the jobs are so small that noise hides the time per row, returns an empty list."""
         if not link or not model["seconds_per_row"] > 0:
             return []
         return [(ranks, self.rule(shape, model, ranks, link, cores)) for ranks in numbers if ranks > 1]
@@ -374,7 +381,8 @@ class Scaling:
         wanted = TARGETS["rule"]
         row, launch = model["seconds_per_row"] / cores, model["seconds_per_iteration"]
         waits = link_seconds(ranks, shape.words, link)
-        # Returns T(1)/(p T(p)), where the single rank has p times as many rows as each of the p ranks.
+        # The efficiency is T(1) / (p T(p)). The single rank of T(1) has as many rows as the p ranks of T(p) together.
+        # This is the number of rows per rank for which the efficiency equals `wanted`.
         return max(0, math.ceil((wanted * (launch + waits) - launch / ranks) / ((1 - wanted) * row)))
 
     def predicted(self, shape, model):
@@ -436,7 +444,7 @@ class Scaling:
                            "reached": value >= target if at_least else value <= target})
 
         for index, shape in enumerate(self.strong):
-            # The last entry is the process with threads.
+            # The last job of this list is the single process with several threads.
             jobs = [job for job in self.jobs if job.group == ("strong", index)]
             alike = [job for job in jobs if job.threads == 1]
             model = self.fit_model(alike + (weak_jobs if shape.words == self.weak.words else []), link)

@@ -1,6 +1,6 @@
 // Times only the sums over ranks that each iteration makes. bench/scaling/scaling.py uses this program to measure the
-// link. mpirun starts it with numbers of words. For each number, the first rank prints, in JSON, the seconds of each
-// sum of that many words on the rank that waited longest.
+// link. The arguments are numbers of words. For each number, the ranks repeat a sum of that many words. The first rank
+// prints, in JSON, how long each sum took on the slowest rank.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -35,7 +35,7 @@ std::vector<double> samples_of(gradus::Communicator& communicator, std::size_t c
   std::vector<std::uint64_t> words(count, 1);
   std::vector<double> samples;
   double all = 0;
-  // Every rank gets the same seconds, so all ranks make the same number of sums.
+  // one_sum() returns the same time on every rank, so all ranks make the same number of sums.
   for (int number = 0; number < most_samples && (number <= fewest_samples || all < enough_seconds); ++number) {
     const double seconds = one_sum(communicator, words);
     if (number == 0) continue;  // during the first sum, MPI allocates its buffers

@@ -168,9 +168,10 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-/// Shows the gain of each rung over the previous one, and its share of each ceiling and of the roofline. No job is
-/// faster than its bytes at the measured bandwidth, or its operations at the measured rate. The larger share names the
-/// resource that limits the job and shows the distance from the limit.
+/// Shows the gain of each rung over the previous one, and the rung's share of each ceiling and of the roofline.
+/// According to the roofline model, a job takes at least the time to move its bytes at the measured bandwidth, and at
+/// least the time to compute its operations at the measured rate. The longer of the two times limits the job. The
+/// largest share of a ceiling is therefore the share of the roofline.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   const std::vector<std::string> shares = shares_of(best);
@@ -299,7 +300,7 @@ std::string input_name(const Report& report, const Group& group) {
   return name.empty() ? group.title : name;
 }
 
-/// If there are several inputs, plots the least times over them.
+/// If there are several inputs, plots the least time of each variant over the inputs.
 void add_inputs(Page& page, const Report& report) {
   if (report.groups.size() < 2) return;
   Chart chart{.kind = Chart::Kind::lines,
@@ -331,8 +332,8 @@ PageTable::Cell verdict_cell(std::string_view verdict) {
   return {std::string(verdict), tone};
 }
 
-/// Returns the published figures of the experiment's file, if the file exists, because they may be more complete than
-/// the figures in an older result.
+/// Returns the published figures of the experiment. They come from the experiment's file, which may have more figures
+/// than an older result contains. If the file does not exist, they come from the result.
 std::vector<bench::Published> published_of(const JsonValue& experiment) {
   const std::string name = experiment["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -388,7 +389,8 @@ void add_published(Page& page, const JsonValue& experiment, const Report& report
   page.table(table);
 }
 
-/// Judges the claims of the experiment's current file. If the file is missing, returns the verdicts in the result.
+/// Judges the claims in the present file of the experiment. If this file is missing, returns the claims and verdicts
+/// that the result contains.
 nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   const std::string name = file["experiment"]["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -396,7 +398,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
     return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
   const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
   const JsonValue machine = file["facts"]["machine"];
-  Report known = report;  // the inputs of an older result may have other names
+  Report known = report;  // without inputs that the present file does not name; an older result may have such inputs
   std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
   for (const bench::Claim& claim : experiment.claims)
@@ -405,7 +407,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   return claims;
 }
 
-/// Returns a sentence for a claim, even if the result has no sentence for it.
+/// Returns the text of a claim. If the result has no text, makes one from the claim's fields.
 std::string claim_text(const JsonValue& claim) {
   if (claim.has("text")) return claim["text"].text();
   std::string text = claim["variant"].text() + " " + with_spaces(claim["claim"].text());
@@ -421,7 +423,7 @@ void add_claims(Page& page, const JsonValue& claims) {
   for (const JsonValue& claim : claims.elements()) {
     const std::string text = claim_text(claim);
     const std::string judgement = claim["verdict"].text();
-    std::string because;  // verdict from the first input that decides the claim
+    std::string because;  // the reason of the first input that has the same verdict as the claim
     int confirmed = 0;
     int refuted = 0;
     const std::vector<JsonValue> inputs = claim["inputs"].elements();
@@ -504,7 +506,7 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     add_claims(page,
                file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
-  const bool of_scaling = file.has("scaling");  // all inputs of the group are one job at several sizes
+  const bool of_scaling = file.has("scaling");  // true if the inputs are one job with several numbers of ranks
   if (of_scaling) add_scaling(page, file["scaling"]);
   else add_inputs(page, report);
   for (const Group& group : report.groups) {

@@ -34,7 +34,8 @@ std::string_view embedded(const unsigned char* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-/// Escapes '<', so that no HTML parser finds the end of the script in the JSON.
+/// Returns the JSON as text for a script element. Escapes '<', so that no HTML parser takes a part of the JSON for the
+/// end of the script.
 std::string script_text(const Json& json) {
   std::string text;
   for (const char byte : json.dump(-1, ' ', false, Json::error_handler_t::replace))
@@ -179,8 +180,8 @@ std::string html_of(const PageTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
-/// Returns a table that a script builds when the reader opens it, because tables make up most of a large page. Without
-/// scripts, the table is visible at once.
+/// Hides the table until the reader opens it. A script then builds the table. This saves time, because tables make up
+/// most of a large page. In a browser without scripts, the table is always visible.
 std::string waiting(const std::string& table) { return Page::draws() ? "<noscript>" + table + "</noscript>" : table; }
 
 }  // namespace

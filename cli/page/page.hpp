@@ -1,5 +1,5 @@
-// A self-contained HTML page with text, tables, and charts whose values are also in tables. The page loads nothing from
-// elsewhere. Without JavaScript, it shows only the tables.
+// A self-contained HTML page with text, tables and charts. The values of each chart are in a table, too. The page loads
+// nothing from elsewhere. Without JavaScript, it shows the tables instead of the charts.
 //
 // Text may come from an untrusted file and never becomes markup.
 #pragma once
@@ -28,22 +28,22 @@ struct Chart {
   enum class Kind : std::uint8_t {
     lines,  ///< lines over ordered places, such as threads or sizes
     bars,
-    stacked,  ///< bars of parts, in per cent
+    stacked,  ///< bars that are divided into parts, in per cent
     points    ///< points in a plane, without places
   };
   Kind kind = Kind::bars;
   std::string title;
   std::string places_name{};          ///< meaning of the places: "threads"
   std::string values_name;            ///< meaning and unit of the values: "median, ms"
-  std::vector<std::string> places{};  ///< in display order
+  std::vector<std::string> places{};  ///< names of the places, in display order
   std::vector<Series> series{};
-  bool logarithmic = false;  ///< initial state, which a reader can change
+  bool logarithmic = false;  ///< true if the scale of the values is logarithmic at first; a reader can change the scale
 };
 
 struct PageTable {
   struct Column {
     std::string heading;
-    bool words = false;  ///< these columns are aligned left and wrapped
+    bool words = false;  ///< true: the column is aligned left and wrapped
   };
   enum class Tone : std::uint8_t { plain, good, bad };
   struct Cell {

@@ -13,7 +13,7 @@ using bench::JsonValue;
 
 constexpr double percent = 100;
 
-/// Returns the named figure of each point that has it.
+/// Returns a series with the figure `key` of each point. A point without this figure has no value.
 Series series_of(const JsonValue& points, const std::string& name, const std::string& key, double unit = 1) {
   Series series{.name = name};
   for (const JsonValue& point : points.elements())

@@ -15,8 +15,8 @@ namespace {
 
 using bench::JsonValue;
 
-/// Returns true for a list of integers, or of more than three numbers. Shorter lists, such as a vector in space, are
-/// shown as text.
+/// Returns true for a list of integers, and for a list of more than three numbers of any kind. Shorter lists, such as a
+/// vector in space, are shown as text.
 bool is_list_of_numbers(const nlohmann::ordered_json& json) {
   constexpr std::size_t dimensions = 3;
   if (!json.is_array() || json.size() < 2) return false;
@@ -38,7 +38,7 @@ std::vector<std::optional<double>> numbers_of(const nlohmann::ordered_json& list
   return numbers;
 }
 
-/// Returns the x axis of a list of numbers: the centres of bins or, without bins, the index.
+/// The x axis of a list of numbers: the centres of bins or, if the list has no bins, the index.
 struct Places {
   std::string name;
   std::vector<std::string> labels;
@@ -92,7 +92,8 @@ void add_lists(Page& page, const Lists& lists, const nlohmann::ordered_json& edg
   }
 }
 
-/// Returns true if the values ascend and therefore identify the rows, like a number of clusters or a generation.
+/// Returns true if the integers `key` of the rows ascend. Such integers, for example numbers of clusters or
+/// generations, identify the rows.
 bool counts_up(const JsonValue& list, const std::string& key) {
   std::int64_t last = -1;
   for (const JsonValue& row : list.elements()) {
@@ -148,7 +149,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   std::vector<std::pair<std::string, JsonValue>> inner;
   for (const auto& [key, value] : object.members()) {
     if (key == "edges" || (where.empty() && (key == "seconds" || key == "files"))) continue;
-    // The three vectors of a box have nine components in total.
+    // "box" is a fact and not a list, although a box may consist of nine numbers, the components of three vectors.
     if (is_list_of_numbers(value.json()) && key != "box")
       add_to(lists, key, {.name = with_spaces(key), .values = numbers_of(value.json())});
     else if (is_list_of_objects(value.json())) tables.emplace_back(key, value);
@@ -158,7 +159,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   page.facts(facts);
   add_lists(page, lists, edges);
   for (const auto& [key, value] : tables) {
-    // The lists of all parts are shown in one chart, such as the partial histograms of all kinds of pairs.
+    // Lists with the same name are shown in one chart. For example, a chart shows the histograms of all kinds of pairs.
     Lists of_parts;
     for (const JsonValue& part : value.elements()) {
       std::string name;
@@ -187,7 +188,7 @@ void add_summary(Page& page, const JsonValue& summary) {
   const std::string problem = summary["problem"].text();
   std::string title = with_spaces(problem);
   if (summary.has("input") && summary["input"].json().is_string()) title += " of " + summary["input"].text();
-  summary["seconds"].members();  // every summary has "seconds"
+  summary["seconds"].members();  // throws if "seconds" is missing, which every summary has
   page.heading(2, title);
   add_members(page, summary, "", summary.has("edges") ? summary["edges"].json() : nlohmann::ordered_json());
 }

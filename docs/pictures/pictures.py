@@ -50,7 +50,8 @@ def checksum(specification):
 
 def draw(browser, path, page, entry):
     number, specification = find(page, entry)
-    opened = browser.open(path, width=800, scripts=["delete window.Path2D;"])  # recorder.js cannot read such paths
+    # Without Path2D, the chart library draws by other commands, which recorder.js can record.
+    opened = browser.open(path, width=800, scripts=["delete window.Path2D;"])
     with open(os.path.join(FOLDER, "recorder.js")) as file:
         opened.evaluate(file.read())
     answer = opened.evaluate("""(async () => {

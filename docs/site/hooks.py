@@ -1,10 +1,10 @@
-"""Adds to the site what has its home elsewhere in the repository, and makes links out of docs/ work.
+"""Adds pages to the site whose sources are outside of docs/, and adapts links from docs/ to other files.
 
 * The README of each problem, CONTRIBUTING.md, CHANGELOG.md and the README of data/ become pages.
 * Each command of the program becomes a page of its help. GRADUS names the program; the default is build/gradus.
-* The HTML of Doxygen in build/doxygen/html becomes reference/cpp, where it exists.
-* A link to another file of the repository leads to a copy of that file in the site. A link to nothing is a warning, and so
-  an error under --strict.
+* The HTML of Doxygen in build/doxygen/html, if it exists, becomes reference/cpp.
+* A link to another file of the repository leads to a copy of that file in the site. A link to a missing file causes a
+  warning, which is an error under --strict.
 """
 
 import html
@@ -25,7 +25,7 @@ LINK = re.compile(r"(\]\()([^)\s]+)((?: \"[^\"]*\")?\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LIST_ITEM = re.compile(r"^( *)([*+-]|\d+\.) ")
 
-# Pages made of files outside docs/, by the path of the file in the repository.
+# Maps files outside of docs/ to the pages that are made from them.
 PAGES = {f"src/{folder.name}/README.md": f"explanation/ladders/{folder.name.replace('_', '-')}.md"
          for folder in sorted((ROOT / "src").iterdir()) if (folder / "README.md").is_file()}
 PAGES |= {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md", "data/README.md": "reference/data.md",
@@ -35,7 +35,7 @@ SOURCES = {page: source for source, page in PAGES.items() if source != "README.m
 
 
 def commands():
-    """The commands of the program with their summaries, in the order of its help."""
+    """Returns the commands of the program with their summaries, in the order of its help."""
     text = subprocess.run([PROGRAM, "--help"], check=True, capture_output=True, text=True).stdout
     rows = text.split("\nCommands\n")[1].split("\n\n")[0]
     return dict(line.split(maxsplit=1) for line in rows.splitlines())
@@ -85,7 +85,7 @@ def on_files(files, config):
 
 
 def doxygen_page(target):
-    """The page of a public header in the reference of C++."""
+    """Returns the page of a public header in the C++ reference, or None."""
     name = pathlib.PurePosixPath(target).name.replace("_", "__").replace(".", "_8") + ".html"
     return f"reference/cpp/{name}" if (DOXYGEN / name).is_file() else None
 
@@ -98,7 +98,7 @@ def folder_listing(path):
 
 
 def copied(target, files, config):
-    """The place in the site of a copy of a file or of a list of a folder."""
+    """Adds a copy of a file, or a listing of a folder, to the site. Returns its place in the site."""
     path = ROOT / target
     if path.is_dir():
         place, facts = f"source/{target}/index.html", {"content": folder_listing(path)}
@@ -111,7 +111,7 @@ def copied(target, files, config):
 
 
 def in_site(target, files, config):
-    """Returns the place of a file of the repository in the site, or None."""
+    """Returns the place in the site of a file of the repository. Returns None if the file does not exist."""
     if (ROOT / target).is_dir() and (ROOT / target / "README.md").is_file():
         target += "/README.md"
     if target in PAGES:
@@ -135,10 +135,11 @@ def with_links(text, source, page, files, config):
         if source.startswith("docs/") and path.startswith("reference/cpp/"):
             return match[0]
         if source.startswith("docs/") and path.startswith("docs/") and not (ROOT / path).exists():
-            return match[0]  # a page made here, or an error that MkDocs reports
+            # The target is a page that this script makes; for any other missing target, MkDocs reports an error.
+            return match[0]
         place = in_site(path, files, config)
         if place is None and source.startswith("docs/decisions/") and path.startswith("docs/results/"):
-            return "]\0"  # a record of its time, whose measurement was replaced
+            return "]\0"  # removes the link; an old decision may name a result that was replaced
         if place is None:
             LOG.warning("%s links to '%s', which does not exist", source, match[2])
             return match[0]
@@ -158,7 +159,7 @@ def outside_fences(text, change):
 
 
 def lists_apart(text):
-    """A blank line before each list, which Python-Markdown needs and GitHub does not; and four blanks a level."""
+    """Adds a blank line before each list, which Python-Markdown needs and GitHub does not."""
     lines, before = [], ""
     for line in text.split("\n"):
         item = LIST_ITEM.match(line)

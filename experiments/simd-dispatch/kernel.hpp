@@ -1,4 +1,5 @@
-// The compared kernel: for each point of the plane, finds the lowest index of the nearest of 16 centroids, in float.
+// The kernel that is compared. For each point of the plane, it finds the nearest of 16 centroids in float. If several
+// are nearest, it takes the one with the lowest index.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 #include "kernel.hpp"
 
 int main() {
-  constexpr std::int64_t count = std::int64_t{1} << 13;  // the data fits the caches, so that arithmetic dominates
+  // With few points, the data fit the caches, and arithmetic takes most of the time.
+  constexpr std::int64_t count = std::int64_t{1} << 13;
   constexpr int rounds = 2001;
   auto* points = static_cast<float*>(std::aligned_alloc(64, 2 * count * sizeof(float)));
   auto* labels = static_cast<std::int32_t*>(std::aligned_alloc(64, count * sizeof(std::int32_t)));

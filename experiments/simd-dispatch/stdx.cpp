@@ -12,11 +12,11 @@ void NAME(const float* points, std::int64_t count, const float* centroids, std::
   using Integers = stdx::rebind_simd_t<std::int32_t, Floats>;
   constexpr auto lanes = static_cast<std::int64_t>(Floats::size());
   for (std::int64_t point = 0; point < count; point += lanes) {
-    // std::experimental::simd has no de-interleaving load.
+    // Loads the coordinates one by one, because std::experimental::simd cannot separate x and y while loading.
     const Floats x([&](auto lane) { return points[2 * (point + lane)]; });
     const Floats y([&](auto lane) { return points[2 * (point + lane) + 1]; });
     Floats best = std::numeric_limits<float>::max();
-    Floats label = 0;  // in float, because a mask of floats cannot be applied to integers
+    Floats label = 0;  // float, because a mask from a comparison of floats cannot select integers
     for (int cluster = 0; cluster < clusters; ++cluster) {
       const Floats dx = x - centroids[2 * cluster];
       const Floats dy = y - centroids[2 * cluster + 1];

@@ -28,7 +28,7 @@ try:
 except ImportError:
     pyarrow = None
 
-warnings.simplefilter("ignore")  # pandas announces that its number parsers will be merged
+warnings.simplefilter("ignore")  # ignores a warning of pandas about future changes of its number parsers
 READ_TABLE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 REPEATS = int(sys.argv[3]) if len(sys.argv) > 3 else 7
 MEBIBYTES = int(sys.argv[4]) if len(sys.argv) > 4 else 128

@@ -78,7 +78,7 @@ inline constexpr bool is_matrix_view = false;
 template <class T>
 inline constexpr bool is_matrix_view<MatrixView<T>> = true;
 
-/// A contiguous range of host memory whose elements remain valid after the expression that makes a view of the range.
+/// A contiguous range of host memory. Its elements remain valid after the expression that makes a view of the range.
 /// VectorView does not qualify, because it may refer to GPU memory.
 template <class Range>
 concept Lasting = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
@@ -108,7 +108,7 @@ concept LastingRows = Lasting<Range> && requires {
 
 }  // namespace detail
 
-// Conversions to a matrix view. They reject temporary objects that own their elements.
+// view_of() converts its argument to a matrix view. It rejects temporary objects that own their elements.
 
 template <class T>
 constexpr MatrixView<T> view_of(MatrixView<T> view);

@@ -31,13 +31,13 @@ class Communicator {
 
   /// Replaces each word by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::uint64_t> words) = 0;
-  /// Replaces each number by its minimum over all ranks; greatest() computes the maximum. The numbers must not be NaN.
-  /// If the minimum is -0 on one rank and 0 on another, the result may be either.
+  /// Replaces each number by its minimum over all ranks. greatest() replaces each number by its maximum. The numbers
+  /// must not be NaN. If -0 and 0 are both extreme, the result may be -0 or 0.
   virtual void least(std::span<double> numbers) = 0;
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  /// Concatenates the `own` bytes of all ranks in rank order into `all`, on every rank.
+  /// Concatenates the bytes `own` of all ranks, in rank order, and stores the result in `all` on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
   /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that

@@ -51,7 +51,8 @@ inline constexpr const char* unknown_choice = "unknown_choice";        ///< a va
 inline constexpr const char* unknown_variant = "unknown_variant";      ///< the problem has no variant of this name
 inline constexpr const char* missing_argument = "missing_argument";    ///< a required argument is missing
 inline constexpr const char* argument_conflict = "argument_conflict";  ///< arguments exclude each other
-inline constexpr const char* no_effect = "no_effect";                  ///< the call does not use an argument
+/// An argument or option has no effect on the call.
+inline constexpr const char* no_effect = "no_effect";
 inline constexpr const char* memory_overlap = "memory_overlap";  ///< output memory overlaps other memory of the call
 
 // Data
@@ -63,7 +64,8 @@ inline constexpr const char* outside_box = "outside_box";        ///< a point is
 inline constexpr const char* overflow = "overflow";              ///< a result does not fit its type
 inline constexpr const char* too_few_points = "too_few_points";  ///< there are fewer distinct points than clusters
 inline constexpr const char* empty_cluster = "empty_cluster";    ///< a cluster is empty, and the options forbid that
-inline constexpr const char* negative_cycle = "negative_cycle";  ///< a negative cycle: shortest distances do not exist
+/// There is a negative cycle, so shortest distances do not exist.
+inline constexpr const char* negative_cycle = "negative_cycle";
 
 // Files
 inline constexpr const char* file_format = "file_format";  ///< the contents do not follow the file format
@@ -76,7 +78,7 @@ inline constexpr const char* cannot_write = "cannot_write";
 struct OptionReference {
   enum class Value : unsigned char { none, flag, number, text };
 
-  std::string name = {};   ///< "KMeansOptions::empty": the struct and its member
+  std::string name = {};   ///< the struct and its member, such as "KMeansOptions::empty"
   std::string value = {};  ///< "keep"
   Value kind = Value::none;
 };
@@ -97,7 +99,13 @@ class GRADUS_EXPORT ErrorMessage {
     std::int32_t vertex = 0;  ///< vertex of a graph, counted from 0
   };
 
-  ErrorMessage() = default;
+  // Defined out of line, because an error is thrown in a thousand places.
+  ErrorMessage();
+  ErrorMessage(const ErrorMessage&);
+  ErrorMessage(ErrorMessage&&) noexcept;
+  ErrorMessage& operator=(const ErrorMessage&);
+  ErrorMessage& operator=(ErrorMessage&&) noexcept;
+  ~ErrorMessage();
   ErrorMessage(const char* words);  // NOLINT(google-explicit-constructor): a text is a message
   ErrorMessage(std::string words);  // NOLINT(google-explicit-constructor)
   explicit ErrorMessage(Piece piece) : pieces{std::move(piece)} {}
@@ -111,7 +119,8 @@ class GRADUS_EXPORT ErrorMessage {
   std::vector<Piece> pieces;
 };
 
-/// Returns the beginning of a message about an argument ("other weights") or about a part of one ("edges: from").
+/// Returns the beginning of a message. `subject` is an argument ("other weights") or a part of an argument ("edges:
+/// from").
 GRADUS_EXPORT ErrorMessage about(std::string_view subject);
 /// Returns a reference to an option by struct and member ("KMeansOptions::empty"), with or without a value.
 GRADUS_EXPORT ErrorMessage option(std::string_view name);
@@ -123,17 +132,20 @@ inline ErrorMessage option(std::string_view name, int value) { return option(nam
 GRADUS_EXPORT ErrorMessage flag(std::string_view name);
 
 /// The fields of an error, all of them optional.
-struct ErrorFields {
+struct GRADUS_EXPORT ErrorFields {
+  ~ErrorFields();  // out of line like the members of ErrorMessage
+
   std::string code = {};      ///< one of error_code
   std::string argument = {};  ///< name of a parameter or of a member of an options struct: "clusters"
   std::string file = {};
-  std::optional<std::int64_t> row = {};     ///< row of an array, counted from 0; or line of a text file, counted from 1
-  std::optional<std::int64_t> column = {};  ///< counted like the row
+  /// Row of an array (counted from 0) or line of a text file (counted from 1).
+  std::optional<std::int64_t> row = {};
+  std::optional<std::int64_t> column = {};  ///< column of an array (counted from 0) or of a text file (counted from 1)
   std::optional<std::int64_t> byte = {};    ///< offset in the file, counted from 0
   std::string value = {};                   ///< the value that was refused
   std::string allowed = {};                 ///< the values that are allowed
   ErrorMessage remedy = {};                 ///< what the user can do
-  std::string context = {};                 ///< suffix of what(): " (in frame 3)"
+  std::string context = {};                 ///< text that what() appends, such as " (in frame 3)"
   std::optional<int> rank = {};             ///< rank on which the error occurred, if the job has several ranks
   int ranks = 1;
 };
@@ -155,7 +167,8 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   std::string_view code() const noexcept;
   const ErrorFields& fields() const noexcept;
   const ErrorMessage& message() const noexcept;
-  /// Replaces the fields and updates what(). Code that catches and rethrows an error adds fields in this way.
+  /// Replaces the fields and updates what(). Code that catches an error and rethrows it can add fields with this
+  /// function.
   void set_fields(ErrorFields fields);
   /// Replaces the message and updates what().
   void set_message(ErrorMessage message);
@@ -167,7 +180,7 @@ class GRADUS_EXPORT Error : public std::runtime_error {
 
  private:
   struct Parts;
-  std::shared_ptr<const Parts> parts_;  // shared, because copies of an exception must not throw
+  std::shared_ptr<const Parts> parts_;  // shared, because copying an exception must not throw
 };
 
 /// An invalid option or argument: an unknown variant, zero clusters, a negative tolerance.

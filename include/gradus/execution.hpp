@@ -16,8 +16,9 @@ namespace gradus {
 class Communicator;
 
 enum class Device : std::uint8_t {
-  automatic,  ///< the GPU that holds the data. If the data is in host memory: a GPU, if one is present and the job fits
-              ///< on it and is large enough to run faster there; otherwise the CPU
+  /// The GPU that holds the data. If the data is in host memory, a GPU is used if one is present, if the job fits on
+  /// it, and if the job is large enough to run faster there. Otherwise the CPU is used.
+  automatic,
   cpu,
   gpu
 };
@@ -28,8 +29,8 @@ inline constexpr auto enum_names<Device> =
 /// Binding of worker threads to cores.
 enum class Pinning : std::uint8_t {
   none,     ///< the operating system places and moves threads
-  compact,  ///< neighbouring threads on neighbouring cores, so that they share caches
-  scatter   ///< neighbouring threads as far apart as possible, so that they use every cache and memory channel
+  compact,  ///< binds neighbouring threads to neighbouring cores, so that they share caches
+  scatter   ///< binds neighbouring threads to distant cores, so that they use every cache and memory channel
 };
 template <>
 inline constexpr auto enum_names<Pinning> = std::to_array<EnumName<Pinning>>({{Pinning::none, "none"},
@@ -53,24 +54,28 @@ struct MemoryEstimate {
 /// A variant-specific option.
 struct VariantOption {
   std::string name;
-  std::string value;  ///< as text: the name of a choice, "true" or "false", a number, or a file name
+  std::string value;  ///< the value as text: the name of a choice, "true" or "false", a number, or a file name
 };
 
 struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< GPU index, counted from 0
-  std::string variant = {};  ///< empty: the library chooses by shape and machine
+  std::string variant = {};  ///< name of the variant; empty: the library chooses it by shape and machine
   /// Options of the variant. The call throws UsageError for an option or value that the variant does not have.
   std::vector<VariantOption> variant_options = {};
   /// Number of CPU threads. 0: one per available core, or fewer if the work is too small for that many.
-  /// After a process has run a job on several threads, its fork() children lack these threads, and GNU's OpenMP runtime
-  /// would hang in a child. In such a child, 0 means one thread, and more than one thread throws UnsupportedError. A
-  /// new process (exec, or Python's multiprocessing with "spawn" or "forkserver") has no such limit.
+  /// A process that has run a job on several threads may call fork(). The child lacks these threads, and GNU's OpenMP
+  /// runtime would hang in it. In such a child, 0 means one thread, and a call with more than one thread throws
+  /// UnsupportedError. A new process (exec, or Python's multiprocessing with "spawn" or "forkserver") has no such
+  /// limit.
   int threads = 0;
   Pinning pinning = Pinning::none;
-  int block_size = 0;                  ///< threads per CUDA block; 0: the variant's choice. Only 0 is valid on the CPU
-  std::uint64_t memory_limit = 0;      ///< bytes of host memory in addition to the input; 0: all available memory
-  std::uint64_t gpu_memory_limit = 0;  ///< bytes of GPU memory in addition to input on the GPU; 0: all free memory
+  /// Threads per CUDA block; 0: the variant's choice. For CPU variants, only 0 is valid.
+  int block_size = 0;
+  /// Limit of the host memory besides the input, in bytes; 0: all available memory.
+  std::uint64_t memory_limit = 0;
+  /// Limit of the GPU memory besides input on the GPU, in bytes; 0: all free memory.
+  std::uint64_t gpu_memory_limit = 0;
   std::function<void(const Progress&)> progress = {};  ///< called only from the thread that made the call
   std::stop_token stop = {};  ///< a stop request makes the call throw InterruptedError within 0.5 s
   /// CUDA stream (cudaStream_t) of the GPU, or null for the default stream. The job reads and writes views of GPU

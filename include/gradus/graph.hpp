@@ -17,8 +17,8 @@
 
 namespace gradus {
 
-/// A list of edges in any order (COO): edge e goes from from[e] to to[e]. If several edges connect the same two
-/// vertices in the same direction, the lightest one counts.
+/// A list of edges in any order (COO): edge e goes from vertex `from[e]` to vertex `to[e]`. If several edges connect
+/// the same two vertices in the same direction, the lightest one counts.
 template <class T>
 struct EdgeView {
   std::int64_t vertices = 0;
@@ -32,7 +32,7 @@ struct EdgeView {
 /// the lightest one counts.
 template <class T>
 struct CsrView {
-  VectorView<const std::int64_t> starts = {};   ///< N + 1 numbers, from 0 to the number of edges
+  VectorView<const std::int64_t> starts = {};   ///< N + 1 numbers; the first is 0, and the last is the number of edges
   VectorView<const std::int32_t> targets = {};  ///< target vertex of each edge
   VectorView<const T> weights = {};             ///< length of each edge; empty: 1 each
 
@@ -42,7 +42,8 @@ struct CsrView {
 /// An error about certain vertices of a graph. what() shows their numbers, counted from 0.
 class GRADUS_EXPORT VertexError : public InputError {
  public:
-  /// The text is `before`, the vertices separated by `between`, a note on how vertices are counted, and `after`.
+  /// The message consists of `before`, the vertices with `between` between them, a note that vertices are counted from
+  /// 0, and `after`.
   VertexError(const ErrorMessage& before, const std::vector<std::int32_t>& vertices, const std::string& between,
               const ErrorMessage& after, ErrorFields fields = {});
   ~VertexError() override;

@@ -68,17 +68,18 @@ enum class KMeansInit : std::uint8_t {
 template <>
 inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
     {{KMeansInit::kmeans_plus_plus, "k-means++"},
-     {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // the literature's name needs quotes in a shell
+     {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // "k-means||" needs quotes in a shell
      {KMeansInit::random, "random"},
      {KMeansInit::first, "first"},
      {KMeansInit::given, "given"}});
 
 /// Treatment of a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
-  relocate,  ///< moves its centroid to the point that is farthest from its assigned centroid (lowest row on ties), as
-             ///< in scikit-learn; see also KMeansFewerDistinct
-  keep,      ///< keeps its centroid
-  error      ///< throws gradus::Error
+  /// Moves the cluster's centroid to the point that is farthest from the centroid to which the point is assigned (on
+  /// ties, to the lowest row), as in scikit-learn; see also KMeansFewerDistinct.
+  relocate,
+  keep,  ///< keeps its centroid
+  error  ///< throws gradus::Error
 };
 template <>
 inline constexpr auto enum_names<KMeansEmptyCluster> =
@@ -100,9 +101,9 @@ enum class KMeansFewerDistinct : std::uint8_t {
   /// Empty clusters: let e be the number of empty clusters. Then k - e clusters have points, and m - (k - e) distinct
   /// points lack a cluster. KMeansEmptyCluster::relocate moves m - (k - e) empty clusters, lowest index first. Every
   /// other empty cluster is surplus: its centroid becomes a copy of the new centroid of a non-empty cluster. This is
-  /// the lowest non-empty cluster whose previous centroid equalled the surplus cluster's previous centroid. If there is
-  /// none, it is the lowest non-empty cluster. `keep` and `error` work as usual, so `error` makes the fit throw for a
-  /// surplus cluster.
+  /// the lowest non-empty cluster whose previous centroid equalled the surplus cluster's previous centroid. If no
+  /// non-empty cluster has this property, the lowest non-empty cluster is copied. `keep` and `error` work as usual, so
+  /// `error` makes the fit throw for a surplus cluster.
   ///
   /// A point that is equally near to several centroids belongs to the lowest one. Surplus clusters therefore have count
   /// 0 once labels no longer change.
@@ -114,7 +115,7 @@ inline constexpr auto enum_names<KMeansFewerDistinct> = std::to_array<EnumName<K
 
 enum class KMeansMetric : std::uint8_t {
   euclidean,
-  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row throws InputError
+  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; if a row is zero, InputError is thrown
 };
 template <>
 inline constexpr auto enum_names<KMeansMetric> =
@@ -122,7 +123,7 @@ inline constexpr auto enum_names<KMeansMetric> =
 
 /// A file in which kmeans() saves the state of a fit. An interrupted fit can resume from the file on any number of
 /// threads and ranks, on CPU or GPU, and with any variant of the contract "same bits" (other variants throw
-/// UnsupportedError). The resumed fit returns the same bits as an uninterrupted fit, except for seconds, `rechecked`
+/// UnsupportedError). The resumed fit returns the same bits as an uninterrupted fit, except for durations, `rechecked`
 /// and the variant-specific parts of `history`.
 ///
 /// The file is NumPy's .npz, of up to 4 GiB. Its size is two to three times the size of the centroids and does not
@@ -130,17 +131,17 @@ inline constexpr auto enum_names<KMeansMetric> =
 /// the previous one atomically.
 ///
 /// At the start of the fit, InputError is thrown if the existing file is not a checkpoint, and Error if the file cannot
-/// be created. If a later write fails (disk full), `note` reports it and the fit continues. A stop request saves the
-/// last complete iteration (unless a GPU runs several iterations at a time). At the end of the fit, the file receives
-/// the result; a fit that resumes from it needs only one pass over the points. With several ranks, rank 0 reads and
-/// writes the file; other ranks need no access to it.
+/// be created. If a later write fails, for example because the disk is full, `note` reports the failure and the fit
+/// continues. After a stop request, the last complete iteration is saved, unless a GPU runs several iterations at a
+/// time. At the end of the fit, the file receives the result; a fit that resumes from it needs only one pass over the
+/// points. With several ranks, rank 0 reads and writes the file; other ranks need no access to it.
 struct KMeansCheckpoint {
   std::string file = {};  ///< file name; empty: no checkpoints
   double seconds = 600;   ///< writes a checkpoint after this many seconds; infinity: never
   int iterations = 0;     ///< writes a checkpoint after this many iterations; 0: never
   /// Resumes from the file, or starts a new fit if there is no file. If the file is damaged, or if points, weights,
   /// given centroids or options differ from the saved ones, throws InputError and leaves the file unchanged.
-  /// (max_iterations may differ until the fit has ended.)
+  /// As an exception, max_iterations may differ if the saved fit has not ended.
   bool resume = false;
   /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
   /// flag. May be null.
@@ -175,8 +176,9 @@ struct KMeansOptions {
 /// Optional inputs and output memory of a fit. Throws UsageError if output memory overlaps any input.
 template <class T>
 struct KMeansMemory {
-  MatrixView<const T> initial_centroids = {};  ///< clusters x d if KMeansOptions::init is `given`, otherwise empty
-  VectorView<const T> weights = {};            ///< one non-negative weight per point, or empty
+  /// The first centroids (clusters x d) if KMeansOptions::init is `given`; otherwise empty.
+  MatrixView<const T> initial_centroids = {};
+  VectorView<const T> weights = {};  ///< one non-negative weight per point, or empty
   /// Memory for the n labels, in host memory or on the GPU that runs the job. If this view is given,
   /// KMeansResult::labels stays empty. If this view is empty, KMeansResult::labels contains the labels. Throws
   /// UsageError for a view of any other size than n or 0.
@@ -191,10 +193,10 @@ inline constexpr auto enum_names<KMeansStopReason> = std::to_array<EnumName<KMea
      {KMeansStopReason::few_labels_changed, "few labels changed"},
      {KMeansStopReason::iteration_limit, "the iteration limit was reached"}});
 
-/// One iteration: an assignment to the previous centroids and the update that followed.
+/// One iteration: the points are assigned to the previous centroids, and then the centroids are updated.
 struct KMeansIteration {
-  /// Inertia of this assignment. It is computed from the sums of the update instead of the distances, and is infinite
-  /// if it exceeds the range of double.
+  /// Inertia of the iteration's assignment. It is computed from the sums of the update, and not from the distances. It
+  /// is infinite if it exceeds the range of double.
   ///
   /// Error bound. Let n be the number of points, d the number of columns and k the number of clusters. Further let
   /// * e_j be the extent of column j over the points and the first centroids, but with KMeansMetric::cosine at least 2,
@@ -204,7 +206,6 @@ struct KMeansIteration {
   ///
   /// The error is at most (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j, plus the loss from squares below the
   /// smallest double. Beyond 2^24 points the second term is multiplied by (n 2^-24)^2.
-  /// 2^-24)^2.
   double inertia = 0;
   std::int64_t changed = 0;  ///< number of labels that changed; n in the first iteration
   double shift = 0;          ///< sum of the centroids' squared movements
@@ -213,19 +214,22 @@ struct KMeansIteration {
 
 template <class T>
 struct KMeansResult {
-  Matrix<T> centroids;               ///< clusters x d, in the units of the data
-  Buffer<std::int32_t> labels;       ///< n labels (nearest of `centroids`), or empty (KMeansMemory::labels)
-  std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
+  Matrix<T> centroids;  ///< clusters x d, in the units of the data
+  /// The n labels: the index of the nearest of `centroids` for each point. Empty if KMeansMemory::labels was given.
+  Buffer<std::int32_t> labels;
+  std::vector<std::int64_t> counts;  ///< number of points that have each label
   double inertia = 0;                ///< inertia of `labels` and `centroids`
   int iterations = 0;
-  bool converged = false;  ///< true if the fit stopped for any reason but the iteration limit
+  bool converged = false;  ///< false if the fit stopped at the iteration limit; true if it stopped for another reason
   KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansIteration> history;
-  int restart = 0;       ///< index of the winning restart
-  bool resumed = false;  ///< true if the fit resumed from a checkpoint; the seconds of earlier iterations then come
-                         ///< from the earlier job
-  RunReport report;      ///< `rechecked` covers all assignments of this job; a resumed fit omits the assignments of the
-                         ///< earlier job
+  int restart = 0;  ///< index of the winning restart
+  /// True if the fit resumed from a checkpoint; `history` then also contains the iterations of the earlier job, with
+  /// their durations in that job.
+  bool resumed = false;
+  /// `rechecked` covers all assignments of this job, and not the assignments of an earlier job from which the fit
+  /// resumed.
+  RunReport report;
   KMeansMetric metric = KMeansMetric::euclidean;  ///< the requested metric
   /// With KMeansOptions::standardize: mean and scale of the columns. Otherwise empty.
   KMeansStandardization standardization;
@@ -281,7 +285,7 @@ struct KMeansShape {
 
 namespace detail {
 
-// Entry points of libgradus for the templates below, instantiated for float and double.
+// The templates below call these functions. libgradus instantiates them for float and double.
 template <class T>
 GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
                                      const KMeansMemory<T>& memory, const Execution& execution);
@@ -340,9 +344,9 @@ KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions
 /// Returns the first centroids with which kmeans() would start its first fit, and their row numbers. Runs on the same
 /// device as kmeans().
 ///
-/// Every method except `given` chooses rows of `points`, including k-means||. Only `first` may choose rows of weight 0.
-/// No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(), and UsageError if `memory`
-/// has labels.
+/// Every method except `given` chooses rows of `points`; this includes k-means||. Only `first` may choose rows of
+/// weight 0. No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(), and UsageError if
+/// `memory` has labels.
 template <RowsOf<float, double> Points>
 KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
                                                                    const KMeansMemory<ElementOf<Points>>& memory,
@@ -356,7 +360,7 @@ KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points&
 }
 
 /// Returns the nearest centroid of each row of `points` by the canonical rule. Reports progress as a number of points,
-/// at the start and at the end. CPU variants of the contract "same bits" also report progress in between.
+/// at the start and at the end. CPU variants of the contract "same bits" also report progress during the work.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
@@ -389,10 +393,10 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// Overload that writes the n x k distances to the caller's memory. This is host memory, or for a job on a GPU, memory
-/// of that GPU. The job runs on a GPU if the points are on a GPU or if Execution::device requests one. Otherwise it
-/// runs on the CPU, whose caches are nearer to the result. There are no variants: Execution::variant is ignored, and
-/// the report names none.
+/// Overload that writes the n x k distances to the caller's memory. The job runs on a GPU if the points are on a GPU or
+/// if Execution::device requests a GPU. Otherwise it runs on the CPU, because the result is in host memory. `distances`
+/// is in host memory. If the job runs on a GPU, `distances` may be on that GPU instead. kmeans_transform() has no
+/// variants, so Execution::variant is ignored, and the report names no variant.
 ///
 /// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError
 /// if Execution::memory_limit does not suffice for temporary memory.
@@ -403,10 +407,10 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
   return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), distances, metric, execution);
 }
 
-/// Overloads that apply the metric and standardization of a fit, and return the labels, inertia and distances that the
-/// fit would have given to these points. If the model standardizes, the call first makes a standardized copy of the
-/// points in host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the
-/// standardization has as many columns as the centroids.
+/// Overloads that apply the metric and standardization of a fit. The labels, inertia and distances are those that the
+/// points would have in the fit. If the model standardizes, the call first makes a standardized copy of the points in
+/// host memory. With several ranks, all ranks pass the same model. Throws UsageError unless the standardization has as
+/// many columns as the centroids.
 template <class T, RowsOf<T> Points>
 KMeansPrediction kmeans_predict(const KMeansModel<T>& model, const Points& points,
                                 const KMeansMemory<std::type_identity_t<T>>& memory = {},

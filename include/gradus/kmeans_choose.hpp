@@ -41,7 +41,8 @@ struct KMeansCandidate {
   double inertia = 0;
   int iterations = 0;
   double seconds = 0;
-  std::optional<KMeansCriteria> criteria = {};  ///< empty if fewer than 2 or more than n - 1 clusters have points
+  /// Empty if the number of clusters with points is below 2 or above n - 1.
+  std::optional<KMeansCriteria> criteria = {};
 };
 
 template <class T>
@@ -62,8 +63,8 @@ GRADUS_EXPORT KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KM
 
 }  // namespace detail
 
-/// Fits `points` (n x d) once for each number of clusters. Returns the criteria of all fits, and the recommended fit
-/// with the same bits as kmeans() would return for its number of clusters.
+/// Fits `points` (n x d) once for each number of clusters. Returns the criteria of all fits, and the recommended fit.
+/// This fit has the bits that kmeans() returns for the same number of clusters.
 ///
 /// KMeansOptions::clusters is ignored. Seed and metric also apply to the criteria. If the options standardize, the
 /// criteria rate the standardized points. KMeansMemory::labels receives the labels of the recommended fit. Points on a
@@ -82,12 +83,12 @@ KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeans
   return detail::kmeans_choose<ElementOf<Points>>(view_of(points), options, choice, memory, execution);
 }
 
-/// Returns the index of the candidate that the criterion recommends (the first on ties), or nullopt if no candidate has
-/// a value.
+/// Returns the index of the candidate that the criterion recommends. On ties, this is the first one. Returns nullopt if
+/// no candidate has a value of the criterion.
 GRADUS_EXPORT std::optional<std::size_t> kmeans_recommended(std::span<const KMeansCandidate> candidates,
                                                             KMeansCriterion criterion);
 
-/// Returns the value of the criterion, or nullopt if the candidate has none.
+/// Returns the value of the criterion for the candidate, or nullopt if the candidate has no such value.
 GRADUS_EXPORT std::optional<double> kmeans_criterion(const KMeansCandidate& candidate, KMeansCriterion criterion);
 
 /// Returns the memory that kmeans_choose() needs in addition to its input. Throws the errors of kmeans_memory().

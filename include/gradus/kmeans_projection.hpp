@@ -1,7 +1,8 @@
 /// Projection of points on their first two principal components, for pictures of a clustering.
 ///
 /// Large inputs are projected as a sample of rows that the seed determines. The components are computed from the
-/// projected rows by power iteration in double: an approximation for pictures, with the same bits in every run.
+/// projected rows, by power iteration in double. They are an approximation that suffices for pictures, and have the
+/// same bits in every run.
 ///
 /// Complexity: O(m d) operations per round for m projected rows of d columns, at most 200 rounds; memory for m * d
 /// doubles. Source: Golub and Van Loan, Matrix Computations, section 7.3.
@@ -17,14 +18,14 @@
 namespace gradus {
 
 struct KMeansProjectionOptions {
-  /// Maximum number of rows, at least 1. If there are many columns, the sample is limited to 4 million numbers, but not
-  /// to fewer than 1000 rows.
+  /// Maximum number of projected rows, at least 1. If the points have many columns, the sample is smaller, so that it
+  /// has at most 4 million numbers. Such a sample still has at least 1000 rows.
   std::int64_t points = 20000;
   std::uint64_t seed = 0;  ///< seed of the sample
 };
 
 struct KMeansProjection {
-  std::vector<std::int64_t> rows;  ///< the m projected rows, ascending
+  std::vector<std::int64_t> rows;  ///< numbers of the m projected rows, ascending
   /// m x 2, in the units of the points: coordinates of each row on the first and second component, relative to the mean
   /// of the rows. If the rows have no extent along a component, their coordinates on it are 0.
   Matrix<double> places;
@@ -40,8 +41,8 @@ GRADUS_EXPORT KMeansProjection kmeans_projection(MatrixView<const T> points, con
 
 /// Projects `points` (n x d, at least 1 x 1, finite, in host memory) on one CPU thread. Throws UsageError for malformed
 /// views and if KMeansProjectionOptions::points is below 1. Throws InputError for an empty matrix, and for NaN and
-/// infinity in a projected row. Throws UnsupportedError for GPU memory and with ranks. Throws OutOfMemoryError, and
-/// InterruptedError after a stop request.
+/// infinity in a projected row. Throws UnsupportedError for GPU memory and with ranks. Throws OutOfMemoryError if
+/// memory does not suffice, and InterruptedError after a stop request.
 template <RowsOf<float, double> Points>
 KMeansProjection kmeans_projection(const Points& points, const KMeansProjectionOptions& options = {},
                                    const Execution& execution = {}) {

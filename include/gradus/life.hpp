@@ -206,7 +206,8 @@ struct LifeOptions {
 
 /// Memory for results. For an empty view, the call allocates host memory.
 struct LifeMemory {
-  LifeGridSpan cells = {};                ///< same size as the grid; may be the input. Not allowed on `plane`
+  /// As large as the grid; may be the memory of the input. Must be empty on `plane`.
+  LifeGridSpan cells = {};
   VectorView<std::uint64_t> hashes = {};  ///< N + 1 hashes, in host memory
 };
 
@@ -221,10 +222,10 @@ struct LifeResult {
   LifeGrid cells;           ///< empty if the caller gave memory, or if `tree` is set
   std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the centre of `tree`
   std::int64_t top = 0;     ///< row of the cell or centre whose column is `left`
-  bool background = false;  ///< on `plane`: all cells outside are alive, and `cells` marks the dead ones
+  bool background = false;  ///< true if all cells outside of `cells` are alive; `cells` then marks the dead cells
   /// Set if the variant works on trees and the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
-  LifePopulation population;          ///< number of live cells; with a live background, of dead cells
+  LifePopulation population;          ///< number of live cells; if `background` is true: number of dead cells
   std::int64_t generations = 0;       ///< number of computed generations: N, or fewer if `until_stable` found a cycle
   std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to `generations`; empty unless requested
   std::optional<LifeCycle> cycle;     ///< found by `until_stable` before the limit
@@ -253,7 +254,8 @@ inline LifeResult life(const LifeGridView& cells, const LifeOptions& options = {
   return life(cells, options, LifeMemory{}, execution);
 }
 
-/// Returns the options that a pattern requests: its rule and boundary, or B3/S23 and the plane.
+/// Returns options with the pattern's rule and boundary. If the pattern states no rule, the rule is B3/S23. If it
+/// states no boundary, the boundary is `plane`.
 GRADUS_EXPORT LifeOptions life_options(const LifePattern& pattern);
 
 /// Computes generations of a pattern.

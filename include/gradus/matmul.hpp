@@ -12,8 +12,9 @@
 ///
 /// Rounding is to nearest and denormals are kept, whatever floating-point mode the calling thread has set.
 ///
-/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. So does the infinity of a partial sum
-/// that overflows. Operands without effect are not read: C if beta = 0, A and B if alpha = 0, alpha if k = 0.
+/// NaN and infinity in A, B, C, alpha and beta propagate as IEEE 754 specifies. A partial sum that overflows becomes
+/// infinity and propagates in the same way. Operands without effect are not read: C if beta = 0, A and B if alpha = 0,
+/// alpha if k = 0.
 ///
 /// Error bound. Let "exact" be the exact result for the values of alpha and beta after they are rounded to T. Let M =
 /// |alpha| |A| |B| + |beta| |C|. Let u be half the distance from 1 to the next T, and eta the smallest positive T. If
@@ -33,8 +34,9 @@
 /// `split` and `fast` run only on request. If the GPU has no suitable tensor cores (compute capability 9.0), or if a
 /// product is too small to gain from them, `strict` runs instead.
 ///
-/// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements; another m
-/// n elements if beta is not 0 or C is not contiguous, and another m n k / 256 elements if m or n is 1.
+/// Complexity: 2 m n k operations per product of a batch. Memory on a CPU: O((m + n) min(k, 1024)) elements. If beta is
+/// not 0 or C is not contiguous, another m n elements are needed. If m or n is 1, another m n k / 256 elements are
+/// needed.
 #pragma once
 
 #include <cstdint>
@@ -137,7 +139,7 @@ template <class Source>
 concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>>;
 
 enum class MatmulAccuracy : std::uint8_t {
-  automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it names none
+  automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it is empty
   strict,     ///< the canonical result
   split,      ///< permits the error of three tensor-core passes
   fast        ///< permits the error of one tensor-core pass: few correct digits
@@ -153,7 +155,7 @@ struct MatmulOptions {
   double alpha = 1;
   double beta = 0;
   MatmulAccuracy accuracy = MatmulAccuracy::automatic;
-  bool measure_error = false;  ///< compares the result with the exact one, which takes longer than the product
+  bool measure_error = false;  ///< compares the result with the exact one; the comparison takes longer than the product
 };
 
 /// Memory for the result.
@@ -167,7 +169,7 @@ struct MatmulMemory {
 };
 
 struct MatmulError {
-  double greatest = 0;        ///< maximum of all |C - exact| / M (see above) that are numbers
+  double greatest = 0;        ///< maximum over all elements of |C - exact| / M (see the head of this file), without NaN
   std::int64_t elements = 0;  ///< number of elements compared: all, or an evenly spread sample of a large product
 };
 
@@ -185,13 +187,13 @@ struct MatmulShape {
   std::int64_t depth = 0;    ///< k: columns of A and rows of B
   std::int64_t batches = 1;
   int element_bytes = 4;          ///< 4: float, 8: double
-  bool contiguous_result = true;  ///< C is contiguous along rows or along columns
+  bool contiguous_result = true;  ///< true if C is contiguous along rows or along columns
   MemoryPlace place = {};         ///< location of the matrices
 };
 
 namespace detail {
 
-// Entry point of libgradus for the templates below, instantiated for float and double.
+// The templates below call this function. libgradus instantiates it for float and double.
 template <class A, class B>
 GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<const B> b,
                                                             const MatmulOptions& options,
@@ -201,13 +203,13 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 }  // namespace detail
 
 /// Multiplies A (m x k) by B (k x n). In batches, each A is multiplied by the B of the same index; an operand with one
-/// matrix is used for every product. If one operand is float and the other double, the float operand is converted to a
-/// double copy.
+/// matrix is used for every product. If one operand is float and the other double, the call works on a copy of the
+/// float operand in double precision.
 ///
-/// Throws UsageError for malformed views and invalid options, for an accuracy that the variant does not have, and for a
-/// beta without a C. Also throws UsageError if the shapes do not match or if the result overlaps an input. Throws
-/// UnsupportedError for `split` and `fast` in double, and if the variant or device cannot run here. Throws
-/// OutOfMemoryError if memory does not suffice. Throws InterruptedError after a stop request.
+/// Throws UsageError for malformed views and invalid options, for an accuracy that the named variant does not have, and
+/// if beta is not 0 but the caller passes no C. Also throws UsageError if the shapes do not match or if the result
+/// overlaps an input. Throws UnsupportedError for `split` and `fast` in double, and if the variant or device cannot run
+/// here. Throws OutOfMemoryError if memory does not suffice. Throws InterruptedError after a stop request.
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
             const MatmulMemory<std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>>& memory,
@@ -226,9 +228,9 @@ auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Exe
 /// Throws UsageError for other sizes.
 GRADUS_EXPORT double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes);
 
-/// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If the types of A and
-/// B differ, a job also needs memory for the double copy of the floats. Throws UsageError for invalid options and
-/// sizes.
+/// Returns an upper bound of the memory that matmul() needs in addition to its input and result. If one of A and B is
+/// float and the other double, a job also needs memory for a copy of the float matrix in double precision. Throws
+/// UsageError for invalid options and sizes.
 GRADUS_EXPORT MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options,
                                            const Execution& execution = {});
 

@@ -3,8 +3,8 @@
 /// Canonical result. Every variant returns the same bits, on any number of threads:
 ///
 /// * Separation of two points in a column: s = |x_i - x_j|, where both coordinates are first converted to IEEE double.
-///   In a periodic box of length L, the separation is min(s, L - s), the nearest image. In an open direction
-///   (PairHistogramOptions::periodic), the separation is s.
+///   In a periodic box of length L, the separation is min(s, L - s), the separation of the nearest images. In an open
+///   direction (PairHistogramOptions::periodic), the separation is s.
 /// * Separation in a triclinic cell. Let a, b, c be the reduced lattice vectors (next item), and
 ///
 ///     P = b x c,  V = (a_x P_x + a_y P_y) + a_z P_z,  A = P / V,  B = (c x a) / V,  C = (a x b) / V.
@@ -61,9 +61,9 @@
 /// variants from simd_brute_force on support ranks. Any other variant throws UnsupportedError with a list of the
 /// variants that support ranks.
 ///
-/// Complexity: at most O(n^2) pairs. If the largest edge is small compared with the extent of the points, O(n) times
-/// the number of neighbours. If bins are wide, the job counts whole groups of pairs at once and needs fewer operations
-/// than there are pairs.
+/// Complexity: the job examines at most O(n^2) pairs. If the largest edge is much smaller than the extent of the
+/// points, the job examines O(n) times the number of neighbours of a point. If bins are wide, the job counts whole
+/// groups of pairs at once and needs fewer operations than there are pairs.
 #pragma once
 
 #include <cstdint>
@@ -111,13 +111,16 @@ struct PairHistogramOptions {
 /// Optional inputs besides the points.
 template <class T>
 struct PairHistogramMemory {
-  MatrixView<const T> others = {};         ///< m x d: counts pairs (point, other); without columns: pairs of points
-  VectorView<const T> weights = {};        ///< one per point, or empty
-  VectorView<const T> other_weights = {};  ///< one per row of `others`; given if and only if `weights` and `others` are
+  /// If this matrix (m x d) is not empty, pairs of a point and a row of the matrix are counted, otherwise pairs of
+  /// points.
+  MatrixView<const T> others = {};
+  VectorView<const T> weights = {};  ///< one weight per point, or empty
+  /// One weight per row of `others`; must be given if `weights` and `others` are both given, otherwise empty.
+  VectorView<const T> other_weights = {};
 };
 
 struct PairHistogramResult {
-  std::vector<double> edges;          ///< one more than there are bins; multiples of the width for uniform bins
+  std::vector<double> edges;          ///< edges of the bins; for uniform bins, multiples of the width
   std::vector<std::uint64_t> counts;  ///< number of pairs per bin
   std::vector<double> weighted;       ///< sum of the products of weights per bin; empty without weights
   std::uint64_t below = 0;            ///< pairs nearer than the first edge
@@ -127,13 +130,13 @@ struct PairHistogramResult {
   /// in the plane. Such points form a layer, which spherical shells do not describe. Empty if there is no such column
   /// or if PairHistogramOptions::dimensions is given.
   std::string flat;
-  RunReport report;  ///< `rechecked` is a share of all pairs
+  RunReport report;  ///< `rechecked` is the share of all pairs that a filter left to the canonical rule
 };
 
 /// The sizes that determine the memory of a job, in addition to PairHistogramOptions.
 struct PairHistogramShape {
   std::int64_t points = 0;
-  std::int64_t others = 0;  ///< 0: pairs of points
+  std::int64_t others = 0;  ///< number of rows of `others`; 0: pairs of points are counted
   std::int64_t dimensions = 3;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
@@ -142,7 +145,7 @@ struct PairHistogramShape {
 
 namespace detail {
 
-// Entry point of libgradus for the templates below, instantiated for float and double.
+// The templates below call this function. libgradus instantiates it for float and double.
 template <class T>
 GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                                  const PairHistogramMemory<T>& memory, const Execution& execution);
@@ -172,15 +175,16 @@ PairHistogramResult pair_histogram(const Points& points, const PairHistogramOpti
 }
 
 /// Adds the histogram `next`, such as the next frame of a trajectory, to `sum`. Adds its counts, its weighted sums (in
-/// the order of the calls) and its times. `report.rechecked` becomes the share of all pairs. Throws UsageError if the
-/// bins differ or if the numbers of edges, counts and weights do not match. Throws InputError if a sum of weights
-/// exceeds the range of double or the number of pairs exceeds 64 bits. On an error `sum` is unchanged.
+/// the order of the calls) and its times. `report.rechecked` becomes the rechecked share of the pairs of both
+/// histograms. Throws UsageError if the bins differ or if the numbers of edges, counts and weights do not match. Throws
+/// InputError if a sum of weights exceeds the range of double or the number of pairs exceeds 64 bits. On an error `sum`
+/// is unchanged.
 GRADUS_EXPORT void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
-/// Returns an upper bound of the memory that pair_histogram() needs in addition to its input. The points and weights
-/// determine which variant runs and how long a sum of weights is. A job therefore compares its own estimate with the
-/// available memory before it allocates, and throws OutOfMemoryError with both numbers if the memory does not suffice.
-/// Throws UsageError for invalid options and sizes.
+/// Returns an upper bound of the memory that pair_histogram() needs in addition to its input. The variant that runs,
+/// and the number of bytes of a sum of weights, depend on the values of points and weights. A job therefore compares
+/// its own estimate with the available memory before it allocates, and throws OutOfMemoryError with both numbers if the
+/// memory does not suffice. Throws UsageError for invalid options and sizes.
 GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
                                                    const Execution& execution = {});
 
@@ -189,19 +193,19 @@ GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& sha
 /// cell. Returns all other bins unchanged. Throws UsageError if there is neither a cutoff nor a box, or if there would
 /// be too many bins.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box);
-/// Overload for the box of the options, in the directions in which it repeats.
+/// Overload for the box of the options. Only the directions in which the box repeats count.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& options);
 
 /// Returns the length, area or volume that `box` encloses in the columns `dimensions` (see PairHistogramOptions).
 /// Throws UsageError if the box is empty, invalid, or open in one of these columns.
 GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box, const std::string& periodic = "xyz",
                                            const std::string& dimensions = {});
-/// Returns true if there is a box that repeats in all measured columns.
+/// Returns true if the options have a box that repeats in all measured columns.
 GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options);
 
 /// Derived quantities of physics, one value per bin.
 struct PairHistogramRadialDistribution {
-  std::vector<double> g;             ///< pairs in the shell of the bin, relative to a uniform distribution
+  std::vector<double> g;             ///< number of pairs in the bin, divided by their number in a uniform distribution
   std::vector<double> density;       ///< number of others per unit volume in the shell around a point
   std::vector<double> coordination;  ///< number of others per point, from the first edge to the upper edge of the bin
 };

@@ -1,4 +1,4 @@
-/// The rows of a rank if the rows of a problem are split evenly over the ranks: see gradus/communicator.hpp.
+/// Splits the rows of a problem evenly over the ranks (gradus/communicator.hpp), and returns the rows of one rank.
 #pragma once
 
 #include <cstdint>

@@ -13,11 +13,12 @@ struct Phase {
 };
 
 struct RunReport {
-  std::string variant = {};        ///< the variant that ran
-  std::string device = {};         ///< the device, in human-readable form
-  int threads = 0;                 ///< number of CPU threads
-  std::vector<Phase> phases = {};  ///< in the order of their first use; the last, "total", is the whole call
-  double rechecked = 0;            ///< share of the work that a low-precision filter left to the canonical rule
+  std::string variant = {};  ///< the variant that ran
+  std::string device = {};   ///< the device, in human-readable form
+  int threads = 0;           ///< number of CPU threads
+  /// Phases in the order of their first use; the last phase, "total", is the whole call.
+  std::vector<Phase> phases = {};
+  double rechecked = 0;  ///< share of the work that a low-precision filter left to the canonical rule
 };
 
 }  // namespace gradus

@@ -16,8 +16,8 @@
 ///   cycle of length 0, or of negative length within rounding. Let N be the number of vertices, u the unit roundoff and
 ///   g = (N - 1) u / (1 - (N - 1) u). D(i, j) exceeds the exact length of a shortest route by at most g times the sum
 ///   of the absolute weights on that route. D(i, j) is below the exact length of the route it measures by at most g
-///   times the sum of the absolute weights on this route. The bits depend on the variant. A distance beyond the largest
-///   number is a VertexError as above.
+///   times the sum of the absolute weights on this route. The bits depend on the variant. For a distance beyond the
+///   largest number, the call throws a VertexError as above.
 /// * Predecessor P(i, j): the last but one vertex of a shortest route from i to j, counted from 0. It is -1 if there is
 ///   no route, and on the diagonal. Integers: the lowest v other than j with an edge from v to j and D(i, v) +
 ///   weights(v, j) = D(i, j). If the graph has a cycle of length 0 through at least two vertices, v must also be on a
@@ -65,7 +65,7 @@ struct ShortestPathsOptions {
 /// Memory for results, in host memory or on the GPU. For an empty view, the call allocates host memory.
 template <class T>
 struct ShortestPathsMemory {
-  MatrixView<T> distances = {};                ///< S x N; may be the matrix of weights if `sources` is empty
+  MatrixView<T> distances = {};                ///< S x N; if `sources` is empty, may be the memory of the weights
   MatrixView<std::int32_t> predecessors = {};  ///< S x N
 };
 
@@ -89,10 +89,10 @@ struct ShortestPathsShape {
   std::int64_t vertices = 0;
   std::int64_t edges = -1;  ///< number of listed edges; -1: the input is a matrix of weights
   int element_bytes = 4;    ///< 4: int32, float; 8: int64, double
-  bool floating = false;    ///< float or double
-  bool negative = false;    ///< some edge is negative
+  bool floating = false;    ///< true if the type is float or double
+  bool negative = false;    ///< true if some edge is negative
   bool wide_sums = false;   ///< true if N times the heaviest edge exceeds a sixth of the type's largest number
-  bool in_place = false;    ///< distances overwrite the weights
+  bool in_place = false;    ///< true if the distances overwrite the weights
 };
 
 namespace detail {
@@ -128,8 +128,8 @@ concept Weight =
 /// std::int32_t, std::int64_t, float or double.
 ///
 /// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only in
-/// three cases: for floating-point predecessors, to identify a negative cycle, and if a cycle of length 0 affects
-/// predecessors.
+/// three cases: if predecessors are requested for floating-point weights, if a negative cycle must be identified, and
+/// if a cycle of length 0 affects predecessors.
 ///
 /// Throws UsageError for invalid options and malformed views (see array.hpp), and InputError for NaN, -inf, negative
 /// cycles and distances that do not fit the type. Throws UnsupportedError if the variant or device cannot run here,
@@ -197,9 +197,9 @@ ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std:
 GRADUS_EXPORT MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const ShortestPathsOptions& options,
                                                    const Execution& execution = {});
 
-/// Returns the vertices of the shortest route from one vertex to another, both included, from predecessors for all
-/// vertices. Returns only `from` if both vertices are the same, and nothing if there is no route. Throws UsageError for
-/// vertices that do not exist, and InputError if the matrix does not hold valid predecessors.
+/// Returns the vertices of the shortest route from `from` to `to`, both included. `predecessors` is the N x N result of
+/// shortest_paths(). If both vertices are the same, returns only `from`. If there is no route, returns nothing. Throws
+/// UsageError for vertices that do not exist, and InputError if the matrix does not hold valid predecessors.
 GRADUS_EXPORT std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> predecessors,
                                                             std::int64_t from, std::int64_t to);
 /// Overload for the row of predecessors that belongs to `from`.

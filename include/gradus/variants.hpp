@@ -34,8 +34,8 @@ struct VariantRow {
   /// * "within 0.0001": the textbook's arithmetic, to this relative tolerance.
   /// * "invariants": several results are correct, and all of them satisfy the stated properties.
   std::string contract;
-  /// True if the variant can run on this machine for at least one common shape. A call reports further requirements of
-  /// its shape.
+  /// True if the variant can run on this machine for at least one common shape. If a call has another shape that the
+  /// variant does not support, the call throws an error.
   bool supported = true;
   std::string reason;  ///< why `supported` is false; otherwise empty
 };

@@ -15,7 +15,7 @@ namespace gradus::python {
 
 namespace {
 
-/// An object with only the DLPack methods. Unlike a capsule, it can be imported repeatedly.
+/// A Python object that has only the DLPack methods. Unlike a capsule, the object can be imported repeatedly.
 using Held = nb::ndarray<nb::array_api>;
 
 Held hold(const nb::ndarray<>& capsule) { return Held(capsule); }
@@ -44,7 +44,7 @@ Fields facts_of(const Input& array) {
                         array.device_id());
 }
 
-/// Counts the elements, in C order from `data`, that precede the first element without an exact representation in `To`.
+/// Returns the number of elements before the first element that `To` cannot represent exactly, in C order from `data`.
 template <class To, class From>
 std::int64_t count_exact(const From* data, const Input& array, std::size_t dimension) {
   if (dimension == array.ndim()) return core::is_exact_in<To>(*data) ? 1 : 0;

@@ -46,7 +46,7 @@ void set_device(Execution& execution, const std::string& text) {
                    did_you_mean(text, names));
 }
 
-/// Converts to int. Throws UsageError if the number is too large; clamps numbers that are too small.
+/// Converts a number to int. If the number is too large, throws UsageError. If it is too small, returns the least int.
 int narrow(const char* name, std::int64_t number) {
   constexpr int most = std::numeric_limits<int>::max();
   if (number > most)
@@ -55,8 +55,8 @@ int narrow(const char* name, std::int64_t number) {
   return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
-/// Returns the limit set by OMP_NUM_THREADS or threadpoolctl if it is below the number of cores; 0 (all cores)
-/// otherwise. Returns 1 in a forked child that lost its threads.
+/// Returns 1 in a forked child that lost its threads. Otherwise, if OMP_NUM_THREADS or threadpoolctl sets a limit below
+/// the number of cores, returns this limit. Otherwise returns 0, which means all cores.
 int usual_threads() {
   if (has_lost_threads()) return 1;
   const int limit = omp_get_max_threads();
@@ -104,9 +104,10 @@ Job::Job(const Request& request)
   execution_.progress = [this](const Progress& progress) { poll(progress); };
 }
 
-// Runs inside the job's loops and must not throw: stores an exception and requests a stop instead.
+// Runs inside the job's loops and must not throw. If a Python exception occurs, stores it and requests a stop.
 void Job::poll(const Progress& progress) {
-  const bool is_last = progress.done == progress.total && !progress_.is_none();  // completes a progress bar
+  // The last report is never left out, so that a progress bar reaches its end.
+  const bool is_last = progress.done == progress.total && !progress_.is_none();
   if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;
   try {

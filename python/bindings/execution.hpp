@@ -22,7 +22,7 @@ namespace nb = nanobind;
 struct Request {
   Execution execution;
   nb::object progress;
-  bool only_checks = false;  ///< convert the arguments, then raise StopIteration instead of running
+  bool only_checks = false;  ///< if true, the call converts its arguments and raises StopIteration instead of running
 };
 
 Fields to_python(const RunReport& report);
@@ -31,7 +31,8 @@ Fields to_python(const RunReport& report);
 inline thread_local double seconds_in_library = 0;
 
 /// Runs a job without the GIL. Every 50 ms the job acquires the GIL, lets Python handle signals and calls the progress
-/// function. An exception from either stops the job, and run() rethrows it.
+/// function. If a signal handler or the progress function raises an exception, the job stops, and run() rethrows the
+/// exception.
 class Job {
  public:
   explicit Job(const Request& request);
@@ -48,7 +49,7 @@ class Job {
       result.emplace(run(execution_));
       seconds_in_library = std::chrono::duration<double>(Clock::now() - start).count();
     } catch (const InterruptedError& error) {
-      // Without an exception of this rank, another rank stopped the job.
+      // If this rank has raised no exception, another rank has stopped the job.
       if (!raised_)
         throw Error(error.message() + ": an exception, its progress function's or an interrupt, ended the call there",
                     error.fields());

@@ -88,7 +88,7 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-/// Returns (new distances, None) if `distances` is null. Otherwise writes the distances there and returns (None,
+/// If `distances` is empty, returns (distances, None). Otherwise writes the distances to `distances` and returns (None,
 /// report).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
@@ -172,6 +172,7 @@ Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes
 
 void bind_kmeans(nb::module_& module) {
   using nb::arg;
+  bind_kmeans_batches(module);
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("options"), arg("request"));

@@ -20,7 +20,7 @@ nb::object to_numpy(LifeGrid grid) {
   return owning<LifeGrid, std::uint64_t>(std::move(grid), [](LifeGrid& kept) { return kept.words(); }, {height, words});
 }
 
-/// Returns (root, levels, cells, quarters) with one level and cell word per node, and four quarters per node.
+/// Returns (root, levels, cells, quarters). For each node, there are one level, one word of cells, and four quarters.
 nb::object to_python(const LifeTree& tree) {
   std::vector<std::int32_t> levels;
   std::vector<std::uint64_t> cells;
@@ -34,7 +34,7 @@ nb::object to_python(const LifeTree& tree) {
                         python::to_numpy(std::move(quarters)));
 }
 
-/// `words` holds one row of packed cells per row of the grid.
+/// Computes generations. Each row of `words` holds the packed cells of a row of the grid.
 Fields generations_of(const Input& words, std::int64_t width, const OptionValues& given, const Request& request) {
   const auto options = options_of<LifeOptions>(given);
   const auto rows = matrix_of<const std::uint64_t>(words, "cells");

@@ -28,7 +28,8 @@ MatmulView<T> matrices_of(const Array& array, const char* what) {
   return batch == 0 ? first : first.batch(static_cast<std::int64_t>(array.shape(0)), array.stride(0));
 }
 
-/// Returns (product, report). The product stacks the matrices of a batch vertically; it is None if `out` is given.
+/// Returns (product, report). The product stacks the matrices of a batch vertically. The product is None if `out` is
+/// given.
 Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out, const OptionValues& given,
                 const Request& request) {
   const auto options = options_of<MatmulOptions>(given);
@@ -47,7 +48,8 @@ Fields multiply(const Input& a, const Input& b, const std::optional<Output>& out
   });
 }
 
-/// Throws OutOfMemoryError if the job plus `beyond`, the bytes that Python allocates for results, exceed the memory.
+/// Throws OutOfMemoryError if the memory does not suffice for the job and for another `beyond` bytes, which Python
+/// allocates for results.
 void check_memory(std::int64_t batches, std::int64_t rows, std::int64_t depth, std::int64_t columns, int element_bytes,
                   std::uint64_t beyond, const Request& request) {
   const MatmulShape shape{

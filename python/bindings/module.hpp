@@ -8,6 +8,7 @@ namespace gradus::python {
 void bind_execution(nanobind::module_& module);
 void bind_arrays(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);
+void bind_kmeans_batches(nanobind::module_& module);  // called by bind_kmeans()
 #define GRADUS_PROBLEM(name) void bind_##name(nanobind::module_& module);
 #include "bindings.inc"
 #undef GRADUS_PROBLEM

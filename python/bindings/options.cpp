@@ -21,7 +21,8 @@ std::vector<std::span<const core::Option>>& tables() {
 
 nb::str text(std::string_view view) { return nb::str(view.data(), view.size()); }
 
-/// Raises TypeError with the value if it is None, a string or a number, otherwise with its type.
+/// Raises TypeError. The message shows the value if it is None, a string or a number. Otherwise it shows the value's
+/// type.
 [[noreturn]] void refuse_type(const core::Option& row, nb::handle value, const char* needed) {
   const bool is_short = value.is_none() || PyUnicode_Check(value.ptr()) || PyNumber_Check(value.ptr()) == 1;
   const nb::object shown =
@@ -53,7 +54,7 @@ std::string text_of(const core::Option& row, nb::handle value) {
   return nb::cast<std::string>(value);
 }
 
-/// Calls a converter of the Python package; its errors name the option.
+/// Calls a function of the Python package that converts a value. Its errors name the option.
 nb::object converted(const char* module, const char* function, const core::Option& row, nb::handle value) {
   return nb::module_::import_(module).attr(function)(value, text(row.front_name()));
 }

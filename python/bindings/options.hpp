@@ -15,7 +15,8 @@ namespace nb = nanobind;
 /// Option values by name.
 using OptionValues = nb::typed<nb::dict, nb::str, nb::any>;
 
-/// Sets the given options. Throws UsageError for a value outside the allowed range, TypeError for a wrong type.
+/// Sets the given options. Throws UsageError for a value outside the allowed range, and TypeError for a value of the
+/// wrong type.
 void set_options(std::span<const core::Option> rows, void* options, const nb::dict& given);
 
 /// Returns (name, kind, choices with aliases, default) for each option that is an argument in Python.

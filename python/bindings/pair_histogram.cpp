@@ -59,7 +59,7 @@ PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const 
   return result;
 }
 
-/// Converts (edges, counts, weighted, below, beyond, pairs, flat, rechecked).
+/// Converts the tuple (edges, counts, weighted, below, beyond, pairs, flat, rechecked) to a result.
 PairHistogramResult result_of(const Fields& fields) {
   return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
                    nb::cast<std::optional<Doubles>>(fields[2]), nb::cast<std::uint64_t>(fields[3]),

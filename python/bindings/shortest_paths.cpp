@@ -23,7 +23,7 @@ Fields with_weight_of(const Input& weights, Run run) {
   return with_element_of(weights, run);
 }
 
-/// `graph` is any type with an overload of shortest_paths().
+/// Calls the overload of shortest_paths() for the type of `graph`.
 template <class T, class Graph>
 Fields paths_of(const Graph& graph, const ShortestPathsOptions& options, const Request& request) {
   ShortestPathsResult<T> result =
@@ -38,7 +38,8 @@ Fields of_matrix(const Input& weights, const OptionValues& given, const Request&
       weights, [&]<class T>(T) { return paths_of<T>(matrix_of<const T>(weights, "graph"), options, request); });
 }
 
-/// `places` holds the start of each row (CSR, if `compressed`) or the source vertex of each edge.
+/// If `compressed` is true, the graph is in CSR form, and `places` holds the start of each row. Otherwise `places`
+/// holds the source vertex of each edge.
 Fields of_edges(bool compressed, std::int64_t vertices, const Input& places, const Input& targets, const Input& weights,
                 const OptionValues& given, const Request& request) {
   const auto options = options_of<ShortestPathsOptions>(given);

@@ -1,8 +1,8 @@
 """Gradus: exact parallel kernels for data.
 
 By default, results have the same bits on every machine, on CPU and GPU, with any number of threads. Functions accept
-NumPy arrays and whatever converts to one. The k-means functions and pair_histogram() also accept arrays in GPU memory,
-for example from PyTorch, CuPy or JAX.
+NumPy arrays and objects that can be converted to NumPy arrays. The k-means functions and pair_histogram() also accept
+arrays in GPU memory, for example from PyTorch, CuPy or JAX.
 
 Examples
 --------
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
+from gradus._batches import KMeansBatches, kmeans_batches
 from gradus._kmeans import (
     KMeansCandidate,
     KMeansChoice,
@@ -55,6 +56,7 @@ __all__ = [
     "Error",
     "Gpu",
     "InputError",
+    "KMeansBatches",
     "KMeansCandidate",
     "KMeansChoice",
     "KMeansInitialCentroids",
@@ -78,6 +80,7 @@ __all__ = [
     "gpus",
     "info",
     "kmeans",
+    "kmeans_batches",
     "kmeans_initial_centroids",
     "kmeans_memory",
     "kmeans_predict",

@@ -24,7 +24,7 @@ def _refuse_gradients(source: Any, what: str) -> None:
 
 
 def _refuse_non_array(source: Any, what: str) -> None:
-    """Raises UsageError for a path, file, sparse matrix or lazy frame, and names the call that makes an array of it."""
+    """Raises UsageError for a path, file, sparse matrix or lazy frame, and names the call that converts it to an array."""
     kind, way = type(source).__name__, None
     if isinstance(source, (str, bytes, os.PathLike)):
         kind, way = "path", f"numpy.load({os.fspath(source)!r}); the program, python -m gradus, reads files itself"
@@ -99,8 +99,8 @@ def matrix(
 ) -> Placed:
     """Returns a two-dimensional array with contiguous rows in the source's memory, copied only to change layout or type.
 
-    `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if it cannot
-    represent an element exactly, and UsageError for another number of dimensions.
+    `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if the wanted
+    type cannot represent an element exactly, and UsageError unless there are two dimensions.
     """
     if _arrow.is_offered(source):
         source = _points_of_arrow(source, what, dtype)
@@ -161,7 +161,7 @@ def _place(array: Placed) -> str:
 
 
 def on_one_gpu(**arrays: Placed) -> None:
-    """Raises UsageError if the arrays are on more than one GPU. Arrays in host memory may join."""
+    """Raises UsageError if the arrays are on more than one GPU. Some or all arrays may be in host memory."""
     there = [(name, array) for name, array in arrays.items() if isinstance(array, OnGpu)]
     for name, array in there[1:]:
         if array.gpu != there[0][1].gpu:
@@ -180,7 +180,8 @@ def _is_host(array: Placed) -> bool:
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Placed, stream: int | None) -> Placed:
-    """Allocates a result on the GPU of `like`, by its library if that supports it; otherwise in host memory."""
+    """Allocates memory for a result: on the GPU of `like`, if `like` is on a GPU and its library can allocate memory
+    there, otherwise in host memory."""
     made = _gpu.new(shape, dtype, like, stream) if isinstance(like, OnGpu) else None
     return np.empty(shape, dtype) if made is None else made
 
@@ -197,8 +198,8 @@ def output(
 ) -> Placed:
     """Returns `out` after checks, or newly allocated memory if it is None.
 
-    Raises UsageError unless `out` is in C order, writable, in the same place as the first input, of the given shape and
-    type, and, in host memory, apart from all inputs.
+    Raises UsageError unless `out` is writable, in C order, of the given shape and type, and in the same place as the
+    first input. In host memory, `out` must not overlap an input, either.
     """
     where = inputs[0]
     if out is None:

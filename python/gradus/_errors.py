@@ -1,4 +1,4 @@
-"""Exceptions of the library. Each also derives from the built-in exception that fits it."""
+"""Exceptions of the library. Each class also derives from the most similar built-in exception."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ AnyError = TypeVar("AnyError", bound="Error")
 class Error(RuntimeError):
     """Base class of all errors. Raised directly for a run-time failure such as a full disk.
 
-    Attributes describe the error for programs; attributes without information are None.
+    Attributes describe the error for programs. An attribute is None if there is no such information.
     """
 
     code: str = "failed"  #: stable name of the kind of error
     argument: str | None = None  #: name of the argument
     file: str | None = None
-    row: int | None = None  #: row of an array, from 0, or line of a text file, from 1
+    row: int | None = None  #: row of an array (counted from 0) or line of a text file (counted from 1)
     column: int | None = None  #: column, counted like `row`
-    byte: int | None = None  #: byte in the file, from 0
+    byte: int | None = None  #: position in the file, in bytes, counted from 0
     value: str | None = None  #: the refused value
     allowed: str | None = None  #: the allowed values
     remedy: str | None = None  #: what you can do

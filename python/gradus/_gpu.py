@@ -1,7 +1,7 @@
 """Arrays in GPU memory, from any library: inputs are read in place, results are arrays of the same library on that GPU.
 
 Arrays are imported through DLPack, or through __cuda_array_interface__ if a library lacks DLPack. If an array needs
-another type or layout, that library converts it on the GPU.
+another type or layout, the library of the array converts it on the GPU.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from gradus import _core, _numbers
 from gradus._errors import InputError, UnsupportedError, UsageError
 
 _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's device types
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}  # by DLPack's type codes
-_CODES = {"i": 0, "u": 1, "f": 2}  # DLPack's type codes by NumPy's kinds
+# Kinds of element types, by DLPack's codes.
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_CODES = {"i": 0, "u": 1, "f": 2}  # DLPack's codes of element types, by NumPy's kinds
 _LEGACY_STREAM = 1  # DLPack's number for CUDA's legacy default stream
 _NO_CONTEXT = contextlib.nullcontext()
 
@@ -30,7 +31,7 @@ def is_on_gpu(source: Any) -> bool:
     if hasattr(source, "__dlpack_device__"):
         try:
             return int(source.__dlpack_device__()[0]) in (_CUDA, _CUDA_MANAGED)
-        except BufferError as error:  # a JAX array that is sharded over several devices
+        except BufferError as error:  # JAX raises BufferError for an array that is sharded over several devices
             raise UsageError(f"an array cannot be read in place: {error}") from error
     return hasattr(source, "__cuda_array_interface__")
 
@@ -38,12 +39,13 @@ def is_on_gpu(source: Any) -> bool:
 class Library:
     """Operations that depend on the library of an array.
 
-    The base class serves libraries without a subclass: inputs are read in place, results are NumPy arrays.
+    The base class serves libraries that have no subclass here. Their arrays are read in place, and results are NumPy
+    arrays.
     """
 
     to_host_words = "{}.copy_to_host()"  #: the call that copies an array to host memory, for messages
-    may_be_written = True  #: other libraries may write to its arrays
-    makes_memory = False  #: can allocate memory for results
+    may_be_written = True  #: true if Gradus may write to arrays of the library
+    makes_memory = False  #: true if the library can allocate memory for results
 
     def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
         """Returns a context in which the array's GPU and the given stream, if any, are current."""
@@ -54,7 +56,7 @@ class Library:
         return source.__dlpack__(stream=_LEGACY_STREAM if stream is None else stream)
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
-        """Returns the elements in another type and in C order, or None if the library is unknown."""
+        """Returns a copy with another element type and in C order. Returns None if the library has no subclass here."""
         return None
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
@@ -79,7 +81,7 @@ class _PyTorch(Library):
         cuda, gpu = self._torch.cuda, source.device.index
         if stream is None:
             return _NO_CONTEXT if cuda.current_device() == gpu else cuda.device(gpu)
-        # A stream context also makes the stream's GPU current.
+        # This context makes both the stream and its GPU current.
         return cuda.stream(  # type: ignore[no-any-return]
             cuda.default_stream(gpu) if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, gpu)
         )
@@ -87,7 +89,7 @@ class _PyTorch(Library):
     def export(self, source: Any, stream: int | None) -> Any:
         reader = _LEGACY_STREAM if stream is None else stream
         writer = self._torch.cuda.current_stream(source.device.index).cuda_stream or _LEGACY_STREAM
-        return source.__dlpack__(stream=-1 if reader == writer else reader)  # -1: nothing to wait for
+        return source.__dlpack__(stream=-1 if reader == writer else reader)  # -1: the reader need not wait
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
         return source.to(getattr(self._torch, dtype.name)).contiguous()
@@ -96,7 +98,8 @@ class _PyTorch(Library):
         return self._torch.empty(shape, dtype=getattr(self._torch, dtype.name), device=like.device)
 
     def copied_from_host(self, host: np.ndarray[Any, Any], like: Any) -> Any:
-        # PyTorch's own copy of more than 64 KB waits until the driver has cleared the memory that the job freed.
+        # PyTorch's own copy is not used: above 64 KB, it waits until the driver has cleared the memory that the job
+        # freed.
         made, gpu = self.empty(host.shape, host.dtype, like), like.device.index
         _core.copy_to_gpu(made.data_ptr(), host, gpu, self._torch.cuda.current_stream(gpu).cuda_stream)
         return made
@@ -163,7 +166,7 @@ class _Jax(Library):
 _LIBRARIES: dict[str, type[Library]] = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 
-_found: dict[type, Library] = {}  # by the type of their arrays
+_found: dict[type, Library] = {}  # maps types of arrays to the objects of their libraries
 
 
 def _library(source: Any) -> Library:
@@ -231,7 +234,8 @@ def _without_gpu(what: str, library: Library) -> None:
 
 
 def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
-    """Imports an array through __cuda_array_interface__, which does not name the GPU: CUDA reports it for the address."""
+    """Imports an array through __cuda_array_interface__. This interface does not state the GPU. Therefore asks CUDA
+    which GPU has the address."""
     facts = source.__cuda_array_interface__
     address, read_only = facts["data"]
     dtype, shape, written_in = np.dtype(facts["typestr"]), tuple(facts["shape"]), facts.get("stream")
@@ -260,7 +264,8 @@ def _steps_of_c(shape: Sequence[int], itemsize: int) -> list[int]:
 
 
 def imported(source: Any, what: str, stream: int | None) -> OnGpu:
-    """Imports an array without a copy. Work that is queued in the stream from now on waits for pending writes to it."""
+    """Imports an array without a copy. Work that is queued in the stream after this call waits until pending writes to
+    the array have finished."""
     if isinstance(source, OnGpu):
         return source
     library = _library(source)
@@ -275,7 +280,8 @@ def imported(source: Any, what: str, stream: int | None) -> OnGpu:
 
 
 def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
-    """Returns a copy of the given type in C order, which the array's library makes, and rounds, in the array's stream."""
+    """Returns a copy with the given element type, in C order. The array's library makes the copy in the array's stream.
+    The library rounds elements if necessary."""
     library = array.library
     with library.running(array.source, array.stream):
         made = library.converted(array.source, dtype)
@@ -303,10 +309,11 @@ def wanted_type(array: OnGpu, what: str) -> np.dtype[Any]:
 def as_rows(
     source: Any, what: str, dimensions: int, dtype: np.dtype[Any] | None, stream: int | None, exact: bool = True
 ) -> OnGpu:
-    """Imports an array with contiguous rows, converted only if it has another type or layout.
+    """Imports an array. If its type is not the wanted type, or if its rows are not contiguous, converts the array.
 
-    `dtype` is the wanted type (None: float32 or float64, whichever fits). With `exact`, raises InputError if the wanted
-    type cannot represent an element; the search runs in host memory.
+    `dtype` is the wanted type (None: float32 if it represents all values of the array's type, otherwise float64). With
+    `exact`, raises InputError if the wanted type cannot represent an element exactly. The search for such an element
+    runs in host memory.
     """
     array = imported(source, what, stream)
     if len(array.shape) != dimensions:
@@ -325,7 +332,8 @@ def as_rows(
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int | None) -> OnGpu | None:
-    """Allocates a result on the GPU of `like`, or returns None if its library has no writable arrays."""
+    """Allocates a result on the GPU of `like`, as an array of the library of `like`. Returns None if this library has
+    no writable arrays."""
     library = like.library
     if not library.makes_memory:
         return None
@@ -335,7 +343,7 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int |
 
 
 def copied_from_host(host: np.ndarray[Any, Any], like: OnGpu) -> Any:
-    """Copies a NumPy array to the GPU of `like`, as an array of its library."""
+    """Copies a NumPy array to the GPU of `like`, as an array of the library of `like`."""
     with like.library.running(like.source, None):
         return like.library.copied_from_host(host, like.source)
 

@@ -19,10 +19,10 @@ _LABEL = np.dtype(np.int32)
 
 
 class KMeansIteration(NamedTuple):
-    """One iteration: assignment of the points to the current centroids, then update of the centroids."""
+    """One iteration: the points are assigned to the current centroids, and then the centroids are updated."""
 
     inertia: float  #: sum of weighted squared distances after the assignment
-    changed: int  #: points with a new label
+    changed: int  #: number of points whose label changed
     shift: float  #: sum of squared movements of the centroids
     seconds: float
 
@@ -56,18 +56,18 @@ class KMeansResult:
     """Result of kmeans(). If the points are on a GPU, centroids and labels are arrays of the same library on that GPU."""
 
     centroids: Array  #: clusters x d, in the type of the points and the units of the data
-    labels: Array  #: n of int32: number of the nearest centroid
-    counts: Array  #: points per cluster
+    labels: Array  #: n of int32: for each point, the number of the nearest centroid
+    counts: Array  #: number of points in each cluster
     inertia: float  #: sum of weighted squared distances to the nearest centroid
     iterations: int
-    converged: bool  #: stopped for any reason but the iteration limit
+    converged: bool  #: False if the fit stopped at the iteration limit
     stop_reason: str
     history: tuple[KMeansIteration, ...]
     restart: int  #: number of the restart with the least inertia
     report: RunReport
     metric: str = "euclidean"
-    standardization: KMeansStandardization | None = None  #: with standardize=True
-    standardized_centroids: Array | None = None  #: with standardize=True: the centroids that determine the labels
+    standardization: KMeansStandardization | None = None  #: with standardize=True: mean and scale of the columns
+    standardized_centroids: Array | None = None  #: with standardize=True: centroids of the standardized points
 
     @property
     def model(self) -> KMeansModel:
@@ -112,10 +112,10 @@ class KMeansChoice:
     """Result of choose_clusters()."""
 
     result: KMeansResult  #: the recommended fit
-    candidates: tuple[KMeansCandidate, ...]  #: one per number of clusters, ascending
-    chosen: int  #: index of `result` in `candidates`; 0 if the criterion recommends none
-    recommended: Mapping[str, int | None]  #: criterion -> number of clusters that it recommends
-    silhouette_points: int  #: points in the silhouette's sample
+    candidates: tuple[KMeansCandidate, ...]  #: one candidate for each number of clusters, in ascending order
+    chosen: int  #: index of `result` in `candidates`; 0 if the criterion recommends no fit
+    recommended: Mapping[str, int | None]  #: number of clusters that each criterion recommends
+    silhouette_points: int  #: number of points from which the silhouette is computed
     report: RunReport
 
     @property
@@ -128,7 +128,7 @@ class KMeansProjection(NamedTuple):
     """Points projected on their first two principal components."""
 
     rows: Array  #: m of int64: numbers of the projected rows, ascending
-    places: Array  #: m x 2 of float64, in the units of the points, relative to their mean
+    places: Array  #: m x 2 of float64: coordinates relative to the mean of the rows, in the units of the points
 
 
 def _cluster_counts(clusters: Iterable[int]) -> list[int]:
@@ -141,7 +141,7 @@ def _cluster_counts(clusters: Iterable[int]) -> list[int]:
 def _model(
     centroids: Any, metric: str | None, dtype: np.dtype[Any], stream: int | None
 ) -> tuple[_arrays.Placed, str, Array | None, Array | None]:
-    """Returns centroids, metric, mean and scale of a KMeansResult, a KMeansModel or an array of centroids."""
+    """Returns centroids, metric, mean and scale. `centroids` is a KMeansResult, a KMeansModel or an array."""
     model = centroids.model if isinstance(centroids, KMeansResult) else centroids
     if not isinstance(model, KMeansModel):
         return _arrays.matrix(model, "centroids", dtype, stream), metric or "euclidean", None, None
@@ -176,7 +176,8 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
 
 
 def _method(init: Any) -> str:
-    """Returns the name of the initialization method; "given" for an array or the folder of a fit."""
+    """Returns the name of the method of initialization. If `init` is an array or the folder of a fit, returns
+    "given"."""
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
         return "given"
     if init == "given":
@@ -192,7 +193,8 @@ def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Place
 def _weights(
     weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
 ) -> _arrays.Placed:
-    """Returns the weights, on the GPU of the rows or in host memory. Checks that `others` use no other GPU."""
+    """Returns the weights, which are in host memory or on the GPU of the rows. Checks that `others` are on no other
+    GPU."""
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
         _arrays.refuse_place("weights", weighed, "points", rows)
@@ -262,13 +264,13 @@ def kmeans(
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `stream`: stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
-    * `communicator`: communicator of mpi4py whose processes all make this call. `points` and `weights` hold the rows of
-        this process, and so do the returned labels; all ranks' rows together, in rank order, are clustered. All other
-        fields but the report are the same on all ranks.
+    * `communicator`: communicator of mpi4py whose processes all make this call. `points`, `weights` and the returned
+        labels hold the rows of this process. The rows of all ranks, in rank order, are clustered together. All other
+        fields except the report are the same on all ranks.
 
     Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
-    names one with another contract. `standardize` computes mean and variance like scikit-learn's StandardScaler, but
-    from exact sums; pass the result itself, not its centroids, to kmeans_predict().
+    names a variant with another contract. `standardize` works like scikit-learn's StandardScaler, except that mean and
+    variance come from exact sums. With `standardize`, pass the result itself, not its centroids, to kmeans_predict().
 
     Raises UsageError for invalid arguments, InputError for NaN, infinity, inexact conversions, negative weights and
     fewer points than clusters, UnsupportedError if the variant or device cannot run here, OutOfMemoryError, and
@@ -336,8 +338,8 @@ def choose_clusters(
     * `points`, `weights`: as for kmeans()
     * `clusters`: iterable of int, such as range(2, 21)
     * `criterion`: "silhouette" or "calinski-harabasz", which recommend the largest value, or "davies-bouldin", which
-        recommends the smallest. Definitions are scikit-learn's; weights do not enter.
-    * `silhouette_points`: int; with more points, the silhouette is computed from a sample of this size, drawn by `seed`
+        recommends the smallest. The criteria are defined as in scikit-learn and do not depend on the weights.
+    * `silhouette_points`: int; if there are more points, the silhouette is computed from a random sample of this size
     * `init`: name of a method, as for kmeans()
 
     The other arguments and the errors are the same as for kmeans(). Returns a KMeansChoice. Each fit has the same bits
@@ -348,7 +350,8 @@ def choose_clusters(
     >>> choice = gradus.choose_clusters(points, range(2, 21))
     >>> choice.clusters, choice.result.labels
     """
-    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})  # 8: a placeholder
+    # 8 stands for any valid number of clusters.
+    options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})
     number = stream_number(stream)
     rows = _arrays.matrix(points, "points", None, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
@@ -394,7 +397,8 @@ def kmeans_initial_centroids(
 ) -> KMeansInitialCentroids:
     """Returns the initial centroids of kmeans() with the same arguments, as a KMeansInitialCentroids.
 
-    With restarts, these are the centroids of the first fit. Arguments and errors are the same as for kmeans().
+    If there are restarts, returns the initial centroids of the first fit. Arguments and errors are the same as for
+    kmeans().
     """
 
     call = locals()
@@ -459,7 +463,8 @@ def kmeans_predict(
     * `weights`: n numbers, or None; they affect only the inertia
     * `metric`: "euclidean" or "cosine" for an array of centroids; None: the metric of the model, or "euclidean"
     * `out`: n of int32 for the labels, in C order and in the same memory as the points; None: a new array
-    * `return_inertia`: bool; also return the sum of weighted squared distances, over the rows of all ranks
+    * `return_inertia`: bool; True: the call returns, in addition, the sum of weighted squared distances over the rows
+        of all ranks
 
     The other arguments and the errors are the same as for kmeans(). Returns the labels, n of int32, or (labels,
     inertia).
@@ -486,7 +491,8 @@ def kmeans_predict(
 
 
 def _limit_beyond(result: int, memory_limit: int | None) -> int | None:
-    """Returns the memory limit minus the bytes of a result that the caller's library allocates."""
+    """Returns the memory limit for the rest of a job. `result` is the number of bytes of a result that is allocated
+    outside of libgradus."""
     if memory_limit is None:
         return None
     if result >= memory_limit:
@@ -529,7 +535,7 @@ def kmeans_transform(
         rows = _arrays.matrix(points, "points", None, number)
         means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
-        # For points in host memory, the library allocates the result and counts it towards the memory limit.
+        # If the points are in host memory, libgradus allocates the result and includes it in the memory limit.
         made_there = out is None and isinstance(rows, np.ndarray)
         shape = (len(rows), len(means))
         limit = memory_limit
@@ -554,8 +560,8 @@ def kmeans_projection(
     """Projects points on their first two principal components, for a picture.
 
     * `points`: n x d array, as for kmeans()
-    * `most_points`: int; with more points, a sample drawn by `seed` is projected. A sample holds at most 4 million
-        numbers, but at least 1000 rows.
+    * `most_points`: int; if there are more points, a random sample of them is projected. The sample has at most 4
+        million numbers, but never fewer than 1000 rows.
     * `memory_limit`: int; bytes in addition to the input
 
     Returns a KMeansProjection.

@@ -23,9 +23,9 @@ class LifeTree:
     """
 
     root: int  #: number of the root node
-    levels: Array  #: int32, per node
-    cells: Array  #: uint64, per node: at level 3, bit 8 * row + column is the cell
-    quarters: Array  #: nodes x 4 of uint32: nw, ne, sw, se
+    levels: Array  #: int32 level of each node
+    cells: Array  #: uint64 for each node; at level 3, bit 8 * row + column is a cell
+    quarters: Array  #: nodes x 4 of uint32: numbers of the nw, ne, sw and se quarters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,9 +35,9 @@ class LifeResult:
     cells: Array  #: height x width, in the type of the input; on a plane, the smallest rectangle with all live cells
     left: int  #: column of the first cell of `cells`, or of the centre of `tree`
     top: int  #: row of the first cell of `cells`, or of the centre of `tree`
-    background: bool  #: on a plane: all cells outside are alive, and `cells` marks the dead ones
-    tree: LifeTree | None  #: replaces `cells` if the rectangle is too large
-    population: int  #: number of live cells; with a live background, of dead cells
+    background: bool  #: True if all cells outside of `cells` are alive; `cells` then marks the dead cells
+    tree: LifeTree | None  #: set instead of `cells` if the rectangle is too large for an array
+    population: int  #: number of live cells; if `background` is True: number of dead cells
     generations: int  #: number of computed generations; fewer than requested if `until_stable` found a cycle
     hashes: Array | None  #: uint64 hashes of generations 0 to `generations`, if requested
     cycle: tuple[int, int] | None  #: (preperiod, period): generation `preperiod` recurs after `period` generations

@@ -15,9 +15,9 @@ class Variant:
     name: str
     summary: str  #: the idea in one line
     backend: str  #: "sequential", "openmp", "tbb", "simd" or "cuda"
-    contract: str  #: promised accuracy, compared with the oracle
-    supported: bool  #: runs on this machine
-    reason: str  #: why it is not supported; empty if it is
+    contract: str  #: guarantee of the accuracy, such as "same bits" as the oracle
+    supported: bool  #: True if the variant runs on this machine
+    reason: str  #: reason why `supported` is False; otherwise empty
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Gpu:
     memory_bytes: int
     multiprocessors: int
     compute_capability: str
-    usable: bool  #: this build has code for it
+    usable: bool  #: True if this build has code for the GPU
 
 
 def problems() -> list[str]:
@@ -38,7 +38,7 @@ def problems() -> list[str]:
 
 
 def variants(problem: str) -> list[Variant]:
-    """Returns the variants of a problem in ladder order: each adds an idea to an earlier one.
+    """Returns the variants of a problem in the order of the ladder. Each variant adds an idea to an earlier one.
 
     Raises UsageError for an unknown problem.
     """

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _operand(source: Any, what: str) -> Array:
-    """Returns the array, copied only if its strides are not multiples of the element size."""
+    """Returns the operand as a NumPy array. If the strides are not multiples of the element size, copies the array."""
     array = _numbers.in_type(_arrays._to_numpy(source, what), what, None)
     if array.ndim == 0:
         raise UsageError.about(what, f"a single number; a vector, a matrix or a stack of matrices is needed")
@@ -23,7 +23,8 @@ def _operand(source: Any, what: str) -> Array:
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
-    """Returns a single matrix, used for the whole batch, if the stack holds one; otherwise a three-dimensional batch."""
+    """If the stack holds one matrix, returns this matrix, which serves the whole batch. Otherwise returns a
+    three-dimensional batch."""
     own = matrices.shape[:-2]
     if all(length == 1 for length in own):
         return matrices.reshape(matrices.shape[-2:])
@@ -33,7 +34,7 @@ def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
-    """Returns alpha or beta as float64. Raises UsageError if it would round to zero or infinity in `dtype`."""
+    """Returns alpha or beta as float64. Raises UsageError if the value would become zero or infinity in `dtype`."""
     exact = _numbers.number(value, what)
     with np.errstate(over="ignore", under="ignore"):
         rounded = dtype.type(exact)
@@ -65,7 +66,7 @@ def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _overlap(one: Array, other: Array) -> bool:
-    """Returns true if the arrays share elements, or if finding out takes too long."""
+    """Returns true if the arrays share elements, or if it would take too long to decide this."""
     try:
         return bool(np.may_share_memory(one, other) and np.shares_memory(one, other, max_work=100_000))  # type: ignore[arg-type]
     except RuntimeError:
@@ -104,7 +105,7 @@ def _checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *read: 
 
 
 def _is_written_in_place(out: Array, *read: Array) -> bool:
-    """Returns true if the library can write to the array directly.
+    """Returns true if libgradus can write the product directly to `out`.
 
     The strides must be positive multiples of the element size, and the memory must not overlap an input.
     """
@@ -145,9 +146,9 @@ def matmul(
     * `alpha`, `beta`: float; beta is the factor of `add`, and 1 by default
     * `add`: array that broadcasts to the shape of the product
     * `accuracy`: "strict" (the same bits on every machine); "split" or "fast" (error of three passes or one pass of a
-        GPU's tensor cores, float32 only); or "automatic" (by `variant`, or else "strict")
-    * `out`: array with the shape and type of the product and any strides; may be the same array as `add`, but not overlap
-        a or b
+        GPU's tensor cores, float32 only); or "automatic" (the accuracy of `variant`; without one, "strict")
+    * `out`: array with the shape and type of the product and any strides. It may be the same array as `add`, but must
+        not overlap a or b.
 
     The other arguments are the same as for kmeans(). Returns `out` or a new array, or a scalar for two vectors.
 
@@ -162,7 +163,7 @@ def matmul(
     left, right = _operand(a, "a"), _operand(b, "b")
     if add is not None and not _numbers.is_untyped(add):
         add = _arrays._to_numpy(add, "add")
-        if add.dtype.kind in "biuf":  # a float64 `add` makes the computation float64
+        if add.dtype.kind in "biuf":  # if `add` is float64, the product is computed in float64
             left = left.astype(np.promote_types(_numbers.floating_type(add.dtype, "add"), left.dtype), copy=False)
     rows, columns = left.ndim > 1, right.ndim > 1
     if not rows:

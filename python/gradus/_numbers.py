@@ -104,7 +104,8 @@ def refuse_rounding(
     array: Host, what: str, wanted: Type, same_type_as: str = "points", *,
     place: Callable[[tuple[int, ...]], str] = place, cast: str | None = None,
 ) -> None:  # fmt: skip
-    """Raises InputError if the type, which the argument `same_type_as` determines, does not represent all elements exactly.
+    """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
+    `same_type_as`, which determines this type.
 
     `place` returns the words for the place of an index, and `cast` says how to convert the elements with rounding.
     """
@@ -124,7 +125,8 @@ def refuse_rounding(
 
 
 def in_type(array: Host, what: str, wanted: Type | None, untyped: bool = False, same_type_as: str = "points") -> Host:
-    """Converts an array to the wanted type, or by default to the smallest floating-point type that represents its type.
+    """Converts an array to the wanted type, or by default to the smallest floating-point type that represents all values of
+    its type.
 
     With `untyped` (the source is a list), floating-point numbers may round, but not to infinity. Otherwise raises
     InputError if a conversion is inexact.

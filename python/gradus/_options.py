@@ -24,7 +24,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-_NAMES_HERE = {  # by scikit-learn's names
+_NAMES_HERE = {  # maps names of scikit-learn's arguments to names of ours
     "n_clusters": "clusters", "n_init": "restarts", "max_iter": "max_iterations", "tol": "tolerance",
     "random_state": "seed", "sample_weight": "weights", "n_jobs": "threads",
 }  # fmt: skip
@@ -35,7 +35,8 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 
 def _type_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """Describes the first argument of a wrong type or beyond 64 bits; None if all are valid."""
+    """Returns a description of the first argument that has a wrong type or exceeds 64 bits. Returns None if there is
+    none."""
     for name, value in {**dict(zip(function.__code__.co_varnames, args)), **named}.items():
         kinds = [kind.strip() for kind in str(function.__annotations__.get(name, "")).split("|")]
         if kinds[0] not in _KINDS or (value is None and "None" in kinds):
@@ -51,7 +52,8 @@ def _type_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapp
 
 
 def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-    """Describes the first argument with an unknown name or an invalid type; None if there is none."""
+    """Returns a description of the first argument that has an unknown name or an invalid type. Returns None if there is
+    none."""
     code = function.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     unknown = next((name for name in named if name not in known), None)
@@ -66,7 +68,7 @@ def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: 
 
 
 def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorates a function: its TypeErrors name the invalid argument and suggest the nearest name."""
+    """Decorates a function so that its TypeErrors name the invalid argument and suggest the nearest name."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:
@@ -93,7 +95,7 @@ class OptionRow(NamedTuple):
 
     name: str
     kind: str  #: "flag", "integer", "count", "real", "choice", "text", "reals" or "integers"
-    choices: tuple[str, ...]  #: names and aliases, of a choice
+    choices: tuple[str, ...]  #: names and aliases, if the kind is "choice"
     default: Any
 
 
@@ -109,9 +111,10 @@ def _defaults(problem: str) -> list[tuple[str, Any, type]]:
 
 
 def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Selects the problem's options that differ from their defaults from the arguments of a call.
+    """Returns the arguments of a call that are options of the problem and differ from their defaults.
 
-    The extension module converts and checks them. Small jobs take about 10 microseconds in all, so the loop is minimal.
+    The extension module converts and checks these arguments. The loop is minimal, because a small job takes about 10
+    microseconds in total.
     """
     options = {}
     for name, default, kind in _defaults(problem):
@@ -123,7 +126,7 @@ def options_in(problem: str, arguments: dict[str, Any]) -> dict[str, Any]:
 def stream_number(stream: Any) -> int | None:
     """Returns the address of a CUDA stream, or 1 for the default stream, as in DLPack.
 
-    Accepts streams of PyTorch and CuPy, objects with __cuda_stream__ and addresses.
+    Accepts addresses, streams of PyTorch and CuPy, and objects that have __cuda_stream__.
     """
     if stream is None:
         return None
@@ -147,7 +150,7 @@ def _level_of_caller() -> int:
 
 @functools.cache
 def _warn_of_lost_threads(process: int) -> None:
-    """Warns once in each forked child."""
+    """Prints a warning, once in each forked child (`process` is the child's number)."""
     warnings.warn(
         "this process was forked from one that had run a job of Gradus on several threads, which it does not inherit: jobs "
         "run on 1 thread here. Start processes by 'spawn' or 'forkserver' for more, or pass threads=1",
@@ -207,7 +210,7 @@ class RunReport:
     variant: str
     device: str
     threads: int
-    phases: Mapping[str, float]  #: seconds per phase; the last, "total", is the whole call
+    phases: Mapping[str, float]  #: seconds of each phase; the last phase, "total", is the whole call
     rechecked: float  #: share of the work that a low-precision filter left to the exact computation
 
 
@@ -225,7 +228,7 @@ def report_of(fields: tuple[Any, ...]) -> RunReport:
 
 @contextmanager
 def collected_reports() -> Iterator[list[RunReport]]:
-    """Collects the reports of the calls of k-means inside the block, predict and transform included."""
+    """Collects the reports of all k-means calls inside the block, including predict and transform."""
     reports: list[RunReport] = []
     token = _collected.set(reports)
     try:

@@ -18,9 +18,9 @@ Array = np.ndarray[Any, Any]
 class RadialDistribution:
     """Radial distribution, one value per bin in each array."""
 
-    g: Array  #: pairs in the shell of the bin, relative to uniformly distributed points
-    density: Array  #: density of others in the shell around a point, per unit volume
-    coordination: Array  #: others between the first edge and the upper edge of the bin, per point
+    g: Array  #: number of pairs in the bin, divided by their number for uniformly distributed points
+    density: Array  #: number of other points per unit volume in the shell around a point
+    coordination: Array  #: mean number of other points around a point, from the first edge to the upper edge of the bin
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,17 +28,17 @@ class PairHistogramResult:
     """Result of pair_histogram(). Results with equal bins and numbers of points can be added with + and sum()."""
 
     edges: Array  #: bins + 1 edges, float64
-    counts: Array  #: pairs per bin, uint64
+    counts: Array  #: number of pairs in each bin, uint64
     weighted: Array | None  #: sum of the products of weights per bin; None without weights
     below: int  #: pairs nearer than the first edge
     beyond: int  #: pairs at or beyond the last edge or the cutoff
     pairs: int  #: total number of pairs
-    flat: str  #: column, such as "z", in which all points agree in a box that is thin there; otherwise ""
+    flat: str  #: column, such as "z", in which the box is thin and all points agree; "" if there is none
     report: RunReport
-    points: int  #: points per frame
-    others: int  #: others per frame; 0: pairs among the points
+    points: int  #: number of points in a frame
+    others: int  #: number of other points in a frame; 0: pairs are counted among the points
     dimensions: int  #: columns in which distances are measured
-    volume: float | None  #: volume of the box, the harmonic mean over frames; None in open space
+    volume: float | None  #: volume of the box (harmonic mean over the frames); None in open space
     frames: int = 1
 
     def _fields(self) -> tuple[Any, ...]:
@@ -63,7 +63,7 @@ class PairHistogramResult:
         report = RunReport(self.report.variant, self.report.device, self.report.threads, phases, rechecked)
         frames = self.frames + other.frames
         volume = None
-        if self.volume is not None and other.volume is not None:  # averages densities, hence the harmonic mean
+        if self.volume is not None and other.volume is not None:  # harmonic mean, because densities are averaged
             volume = frames / (self.frames / self.volume + other.frames / other.volume)
         return PairHistogramResult(
             self.edges, counts, weighted, below, beyond, pairs, flat, report, self.points, self.others, self.dimensions,
@@ -77,8 +77,9 @@ class PairHistogramResult:
     def rdf(self, volume: float | None = None) -> RadialDistribution:
         """Returns the radial distribution.
 
-        `volume` is the volume of the space that contains the points (area in two dimensions). It is needed without a
-        periodic box. Raises UsageError if it is missing, and for points in a plane of a three-dimensional box (`flat`).
+        `volume` is the volume of the space that contains the points (area in two dimensions). `volume` must be given if
+        there is no periodic box. Raises UsageError if it is missing. Also raises UsageError if the points are in a
+        plane of a three-dimensional box (`flat`).
         """
         space = self.volume if volume is None else _numbers.number(volume, "volume")
         if space is None:

@@ -51,7 +51,8 @@ class _Record:
         self.inputs = [word for word in words if not word.startswith("--")]
 
     def _found(self, name: str) -> str:
-        """Returns a path for the name, relative to the working directory or else to the folder of the recorded run."""
+        """Returns a path for the name. Searches first in the working directory, then in the directory of the recorded
+        run."""
         return name if os.path.exists(name) else os.path.join(self.summary["directory"], name)
 
     def array(self, name: str, argument: str) -> Array:
@@ -136,7 +137,8 @@ class _Record:
 
 class _Call(NamedTuple):
     function: Callable[..., Any]
-    #: argument -> its file in the record: position in the command, name of an option, or None if Python has no reader
+    #: Maps each argument to its file in the record: a position in the command, the name of an option, or None if Python
+    #: has no reader.
     inputs: dict[str, int | str | None]
 
 

@@ -30,7 +30,7 @@ class ShortestPathsResult:
         return kind.type(np.inf) if kind.kind == "f" else np.iinfo(kind).max
 
     def route(self, source: int, target: int) -> list[int]:
-        """Returns the vertices of a shortest route, both ends included, or an empty list if there is none.
+        """Returns the vertices of a shortest route, both ends included. If there is no route, returns an empty list.
 
         Raises UsageError without predecessors, and for a vertex that is not a source or does not exist.
         """
@@ -76,7 +76,7 @@ def _weights(array: Array, no_edge: float | None) -> tuple[Array, float | None]:
 
 
 def _integers(array: Any, what: str, wanted: Any) -> Array:
-    """Converts vertex numbers or row starts to the type `wanted`, exactly. Raises InputError if that fails."""
+    """Converts vertex numbers or row starts to the type `wanted`. Raises InputError if the conversion is not exact."""
     found = np.asarray(array)
     if found.dtype.kind not in "iu":
         raise InputError.about(what, f"the elements are of the type {found.dtype}; integers are needed")
@@ -117,8 +117,9 @@ def shortest_paths(
     """Computes the lengths of shortest paths from all vertices, or from `sources`, to all vertices.
 
     * `graph`: square array of weights, row = start and column = end of an edge. `no_edge`, infinity, the greatest integer
-        of the type and masked elements mean "no edge"; 0 is an edge of length 0. Or a sparse array of SciPy: its stored
-        elements, zeros included, are the edges, and of duplicates the lightest counts.
+        of the type and masked elements mean "no edge"; 0 is an edge of length 0. It may also be a sparse array of SciPy:
+        its stored elements, zeros included, are the edges, and of several edges between the same vertices, the lightest
+        counts.
     * `directed`: bool; False: every edge leads both ways
     * `unweighted`: bool; every edge has length 1
     * `predecessors`: bool; also compute predecessors, which route() needs
@@ -170,7 +171,7 @@ def shortest_paths(
         if dense.ndim != 2:
             raise UsageError.about("graph", f"an array of the shape {dense.shape}; a square one is needed")
         weights, no_edge = _weights(dense, no_edge)
-        if masked is not None:  # masked elements are not edges, as in scipy.sparse.csgraph
+        if masked is not None:  # masked elements mean "no edge", as in scipy.sparse.csgraph
             none = np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).max
             weights = np.where(masked, weights.dtype.type(none), weights)
         found = _core.shortest_paths(_arrays.with_contiguous_rows(weights), {**options, "no_edge": no_edge}, running)

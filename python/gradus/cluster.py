@@ -78,7 +78,8 @@ _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _seed(random_state: Any) -> int:
-    """Returns an integer as the seed, or draws a seed from a generator, which advances as in scikit-learn."""
+    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator, which advances
+    as in scikit-learn."""
     if isinstance(random_state, Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -118,7 +119,8 @@ def _on_host(source: Any, what: str = "the array") -> Any:
 
 
 def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
-    """Imports rows that are on a GPU; None for others. Integers are converted to float64, as in host memory."""
+    """Imports rows that are on a GPU. Returns None for rows in host memory. Integers are converted to float64, as in
+    host memory."""
     if isinstance(source, np.ndarray) or issparse(source) or not _gpu.is_on_gpu(source):
         return None
     whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
@@ -181,7 +183,8 @@ def _type_of_table(types: list[np.dtype[Any]]) -> np.dtype[Any]:
 
 
 def _is_plain(rows: Any) -> bool:
-    """Returns true for NumPy rows that need no conversion. They skip scikit-learn's checks, which outlast a small job."""
+    """Returns true for NumPy rows that need no conversion. Such rows skip scikit-learn's checks, which take longer than
+    a small job."""
     return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in _numbers.FLOATS and rows.size > 0
 
 
@@ -190,7 +193,8 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    """Checks given centroids. Centroids of the right type and shape skip the search for NaN, which the fit repeats."""
+    """Checks given centroids. Centroids of the right type and shape skip the search for NaN, because the fit searches
+    again."""
     if _is_plain(centers) and centers.dtype == dtype:
         return centers
     return check_array(centers, dtype=dtype, order="C")
@@ -620,7 +624,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         for _ in range(self._n_init):
             start = self._called(self.init, read, self.n_clusters, random_state)
             result = self._fit_from(rows, start, weights, 1, 0, **limits)
-            # Equal clusters have equal inertia in any order, so labels need no comparison.
+            # Equal clusters have equal inertia, whatever the order of the clusters, so the labels need not be
+            # compared.
             if best is None or result.inertia < best.inertia:
                 best = result
         assert best is not None

@@ -28,14 +28,15 @@ _NAME = "libgradus_mpi_process.so"
 
 
 def library() -> str:
-    """Returns the path of the library that connects Gradus to MPI: $GRADUS_MPI_LIBRARY, or the package's file."""
+    """Returns the path of the library that connects Gradus to MPI. The path is $GRADUS_MPI_LIBRARY or, if this variable
+    is not set, the file in the package."""
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", _NAME)
     return os.environ.get(_VARIABLE, own)
 
 
 @functools.lru_cache(maxsize=1)
 def _opened(file: str) -> ctypes.CDLL:
-    # Never unloaded, because MPI lives as long as the process.
+    # The library is never unloaded, because MPI stays active until the process ends.
     try:
         functions = ctypes.CDLL(file)
         functions.gradus_mpi_library_version.restype = ctypes.c_char_p
@@ -54,7 +55,8 @@ def _opened(file: str) -> ctypes.CDLL:
 
 
 def library_version() -> str:
-    """Returns the version text of that library's MPI. Raises UnsupportedError if the library cannot be loaded."""
+    """Returns the version text of the MPI that library() is linked with. Raises UnsupportedError if the library cannot
+    be loaded."""
     version: bytes = _opened(library()).gradus_mpi_library_version()
     return version.decode()
 
@@ -80,7 +82,8 @@ def _checked(communicator: Any) -> Any:
 
 
 def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
-    """Calls prepared() on all processes. If it fails on one, all raise, so that no process waits for another."""
+    """Calls prepared() on all processes. If the call fails on one process, all processes raise an error. Otherwise the
+    other processes would wait for that process."""
     caught: Exception | None = None
     try:
         result = prepared()
@@ -99,7 +102,7 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
 
 
 def end_for_all(communicator: Any, error: Exception) -> NoReturn:
-    """Raises an error found before the call began, here and on the processes that wait in the call."""
+    """Raises an error that was found before the call began. The processes that wait in the call raise it, too."""
 
     def prepared() -> NoReturn:
         raise error
@@ -111,7 +114,8 @@ def end_for_all(communicator: Any, error: Exception) -> NoReturn:
 
 @contextlib.contextmanager
 def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
-    """Attaches a duplicate of the communicator to the request, which keeps messages apart from the caller's."""
+    """Attaches a duplicate of the communicator to the request, so that messages of Gradus do not mix with the caller's
+    messages."""
     mpi = sys.modules["mpi4py.MPI"]
     functions = _opened(library())
     why = ctypes.create_string_buffer(500)
@@ -129,11 +133,13 @@ def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
 
 
 def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Result]:
-    """Calls an extension function on all processes with the arguments that prepared() returns, a request last."""
+    """Calls an extension function on all processes, with the arguments that prepared() returns. The last argument is a
+    request."""
     _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """Lets the extension module check the arguments now: later, other processes would wait for one that raises."""
+        """Lets the extension module check the arguments now. If one process raised the error later, during the call,
+        the other processes would wait for it."""
         arguments = prepared()
         arguments[-1].only_checks = True
         try:

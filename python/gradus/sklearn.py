@@ -12,9 +12,9 @@ and by which variant, and which calls scikit-learn computed and why. In a progra
         ...
     print(report)
 
-KMeans keeps its class: only its methods are replaced. Objects that exist already, subclasses, clone(), pickle and
-isinstance() work as before, and an estimator that Gradus has fitted can be unpickled where Gradus is not installed.
-Whatever Gradus lacks (sparse matrices, a callable init, MiniBatchKMeans), scikit-learn computes.
+The class KMeans stays the same, and only its methods are replaced. Existing objects, subclasses, clone(), pickle and
+isinstance() therefore work as before. An estimator that Gradus has fitted can be unpickled where Gradus is not
+installed. Gradus lacks sparse matrices, a callable init and MiniBatchKMeans; scikit-learn computes these calls.
 """
 
 from __future__ import annotations
@@ -70,13 +70,14 @@ class Call(NamedTuple):
     rows: int
     columns: int
     seconds: float
-    device: str  #: where Gradus computed it; empty if scikit-learn did
+    device: str  #: device on which Gradus computed the call; empty if scikit-learn computed it
     variant: str  #: the variant of Gradus; empty if scikit-learn computed the call
-    reason: str  #: why scikit-learn computed the call; empty if Gradus did
+    reason: str  #: reason why scikit-learn computed the call; empty if Gradus computed it
 
 
 class Report:
-    """The calls since patch(). str() makes a table of them. As a context manager it ends the patch."""
+    """The calls since patch(). str() makes a table of these calls. If the report is used as a context manager, its exit
+    ends the patch."""
 
     def __init__(self, first: int, was_patched: bool) -> None:
         self._first = first
@@ -116,7 +117,7 @@ def _record(name: str, shape: tuple[int, ...], seconds: float, device: str, vari
     elif _journal is not None:
         try:
             file = os.open(_journal, os.O_WRONLY | os.O_APPEND)
-        except OSError:  # the process that wanted to know has ended
+        except OSError:  # the process that collects the calls has ended
             return
         try:
             os.write(file, json.dumps(call).encode() + b"\n")
@@ -155,7 +156,7 @@ def _end_journal() -> None:
 # --- One call -----------------------------------------------------------------------------------------------------------
 
 _NO_MINI_BATCHES = "Gradus has no MiniBatchKMeans"
-# Methods that scikit-learn's fit() calls and a subclass may override.
+# Methods that scikit-learn's fit() calls. A subclass may override these methods.
 _STEPS = ("_init_centroids", "_check_params_vs_input", "_validate_center_shape", "_check_test_data")
 
 
@@ -167,9 +168,11 @@ def _shape(X: Any) -> tuple[int, ...]:
 def _run(
     name: str, X: Any, reason: str, ours: Callable[[], Any], original: Callable[[], Any], random_state: Any = 0
 ) -> Any:
-    """Calls Gradus unless there is a reason not to. What Gradus refuses is left to scikit-learn, whose errors the caller knows.
+    """Calls Gradus, unless `reason` states why Gradus lacks the call. If Gradus refuses the call, scikit-learn computes
+    it, so that the caller sees the usual errors.
 
-    scikit-learn then begins with the generator as it was: the seed that Gradus drew from it is put back."""
+    Gradus may have drawn a seed from the generator. In this case, the state of the generator is restored before
+    scikit-learn begins."""
     start = time.perf_counter()
     device = variant = ""
     drawn = None
@@ -209,17 +212,19 @@ def _why_no_fit(model: Any, X: Any) -> str:
 
 
 class _Ours(cluster.KMeans):
-    """Gradus's estimator. It keeps its warnings, because a fit that is left to scikit-learn warns again."""
+    """Gradus's estimator. It stores its warnings and does not issue them, because scikit-learn would issue them again
+    if Gradus left the fit to scikit-learn."""
 
     def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
         self.__dict__.setdefault("_warnings", []).append((text, category))
 
 
-_Ours.__name__ = "KMeans"  # messages contain it
+_Ours.__name__ = "KMeans"  # error messages contain this name
 
 
 def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
-    """Warns from the modules that scikit-learn warns from, since filters of warnings name them."""
+    """Issues each warning from the module from which scikit-learn would issue it, because filters of warnings name
+    modules."""
     for text, category in warned:
         function = _originals_or(model, "fit")
         if category is not ConvergenceWarning:
@@ -230,7 +235,7 @@ def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
 
 
 def _ours(model: Any) -> _Ours:
-    """Gradus's estimator with the parameters of scikit-learn's."""
+    """Returns Gradus's estimator with the parameters of scikit-learn's estimator."""
     parameters = {name: getattr(model, name) for name in theirs.KMeans._get_param_names()}
     return _Ours(**parameters, device=_device)
 
@@ -253,7 +258,7 @@ def _fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
                   for name, value in vars(ours).items() if name not in ours._get_param_names()}  # fmt: skip
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
-        self._n_threads = _openmp_effective_n_threads()  # for scikit-learn's own predict()
+        self._n_threads = _openmp_effective_n_threads()  # needed by scikit-learn's own predict()
         self._algorithm = "lloyd" if self.n_clusters == 1 else self.algorithm
         return self
 
@@ -288,7 +293,8 @@ def _score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
 
 
 def _originals_or(model: Any, name: str) -> Any:
-    """scikit-learn's method. Another thread may have ended the patch since the call began."""
+    """Returns scikit-learn's method. If another thread has ended the patch during this call, takes the method from
+    KMeans."""
     return _originals.get(name) or getattr(theirs.KMeans, name)
 
 
@@ -308,7 +314,7 @@ _their_kmeans_plusplus = theirs.kmeans_plusplus
 
 @functools.wraps(_their_kmeans_plusplus)
 def _kmeans_plusplus(X: Any, n_clusters: int, **options: Any) -> Any:
-    if not _originals:  # a name that was imported while the patch was in force
+    if not _originals:  # the caller imported this function before the patch ended
         return _their_kmeans_plusplus(X, n_clusters, **options)
 
     def by_gradus() -> Any:
@@ -325,7 +331,7 @@ def _kmeans_plusplus(X: Any, n_clusters: int, **options: Any) -> Any:
 def _replace_everywhere(old: Any, new: Any) -> None:
     """Replaces kmeans_plusplus in each module that has imported it."""
     for module in list(sys.modules.values()):
-        if not isinstance(module, types.ModuleType) or vars(module) is globals():  # some put other objects there
+        if not isinstance(module, types.ModuleType) or vars(module) is globals():  # sys.modules may also hold other objects
             continue
         for name, value in list(vars(module).items()):
             if value is old:
@@ -336,7 +342,7 @@ def patch(*, device: str = "auto") -> Report:
     """Lets Gradus compute scikit-learn's KMeans, k_means and kmeans_plusplus, wherever they are called in this process and
     in worker processes of joblib and multiprocessing. `device`: "auto", "cpu", "gpu" or "gpu:1".
 
-    Returns the report of the calls from now on, which is also a context manager that ends the patch.
+    Returns a report of all calls from now on. The report is also a context manager that ends the patch.
     """
     global _device
     was_patched = bool(_originals)
@@ -378,7 +384,7 @@ def _before_fork() -> None:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()  # another thread may have held it
+    _lock = threading.Lock()  # a new lock, because a thread that the child lacks may hold the old lock
 
 
 if hasattr(os, "register_at_fork"):
@@ -393,14 +399,15 @@ def _with_patch(reduced: Any) -> Any:
 
 
 def _follow_into_workers() -> None:
-    """Workers of joblib, and of multiprocessing unless they are forked, are new processes. A batch of calls that is sent to
-    one, and a process that is started, carry the patch along."""
-    # typing cannot express that a class gets another method
+    """Carries the patch to worker processes. Workers of joblib are new processes. Workers of multiprocessing are new
+    processes, too, unless they are forked. The patch is pickled with each batch of calls for a worker of joblib, and
+    with each process object of multiprocessing."""
+    # The types are ignored, because typing cannot express that a method of a class is replaced.
     BaseProcess.__reduce_ex__ = lambda process, protocol: _with_patch(object.__reduce_ex__(process, protocol))  # type: ignore
     try:
         from joblib.externals.loky.backend.reduction import register  # type: ignore
         from joblib.parallel import BatchedCalls  # type: ignore
-    except ImportError:  # another version of joblib: the workers use scikit-learn
+    except ImportError:  # this version of joblib differs, so its workers use scikit-learn
         return
     register(BatchedCalls, lambda calls: _with_patch(calls.__reduce__()[:2]))
 
@@ -453,7 +460,7 @@ def _print_report(report: Report) -> None:
     text = str(report)
     try:
         print(text, file=sys.stderr, flush=True)
-    except OSError:  # nothing reads it any more
+    except OSError:  # no process reads standard error any more
         pass
 
 
@@ -472,7 +479,8 @@ def _run_code(source: Any, file: str, names: dict[str, Any]) -> None:
 
 
 def _first_folder(folder: str) -> None:
-    """Puts the folder where `python` puts a script's: first on the path, in place of the folder of this run."""
+    """Makes `folder` the first entry of sys.path, as `python` does with the folder of a script. Replaces the entry that
+    this program has there."""
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         sys.path[0] = folder
 
@@ -485,7 +493,7 @@ def _run_module(name: str, alter_argv: bool) -> None:
 
 
 def _run_script(path: str) -> None:
-    full = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)  # as in `python`, "./" and "../" remain
+    full = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)  # keeps "./" and "../", as `python` does
     if os.path.isdir(path) or _is_archive(path):
         _first_folder(full)
         _run_module("__main__", False)
@@ -509,7 +517,8 @@ def _is_archive(path: str) -> bool:
 
 
 def _without_our_frames(error: BaseException) -> Any:
-    """The traceback from the script on; the frames of runpy that `python -m` shows too are kept."""
+    """Returns the part of the traceback that begins in the script. Keeps the frames of runpy, because `python -m` shows
+    these frames."""
     trace = last = error.__traceback__
     while trace is not None and (trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>")
                                  or os.path.basename(trace.tb_frame.f_code.co_filename) == "runpy.py"):  # fmt: skip
@@ -525,7 +534,8 @@ def _missing_hook(kind: type[BaseException], error: BaseException, trace: Any) -
 
 
 def _hide_our_frames() -> None:
-    """Lets the interpreter report the script's uncaught error, by the script's excepthook, without the frames of this run."""
+    """Makes the interpreter report an uncaught error of the script without the frames of this module. The script's
+    excepthook still reports the error."""
     hook = getattr(sys, "excepthook", _missing_hook)
 
     def report(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -568,7 +578,7 @@ def main() -> None:
     report = patch(device=device)
     if not quiet:
         atexit.register(_print_report, report)
-    ours = sys.modules["__main__"]  # its names are needed until the end
+    ours = sys.modules["__main__"]  # keeps this module, because its names are needed until the end
     try:
         if arguments[0] == "-m":
             sys.argv = ["-m", *arguments[2:]]

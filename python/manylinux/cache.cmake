@@ -1,5 +1,9 @@
-# Links a wheel for Linux systems from glibc 2.28 on: cmake -D GRADUS_NEEDS=FOLDER -C cache.cmake, where needs.sh has filled
-# the folder. Only the libraries are replaced: what is compiled is what every build compiles.
+# Links a wheel for Linux systems with glibc 2.28 or newer:
+#
+#   cmake -D GRADUS_NEEDS=FOLDER -C cache.cmake
+#
+# FOLDER is the folder that needs.sh has filled. Such a wheel differs from other builds only in the libraries with which
+# it is linked. The compiled code is the same.
 set(needs ${GRADUS_NEEDS}/lib)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 
@@ -9,7 +13,8 @@ foreach(kind EXE SHARED MODULE)
 endforeach()
 
 if(CMAKE_TOOLCHAIN_FILE)
-  # Highway's NEON includes AES, which a compiler must allow everywhere or in no implicit constructor of a vector. No code of ours uses it.
+  # Highway's NEON functions are compiled for NEON with AES. The compiler must allow AES everywhere, because the implicit
+  # constructors of Highway's vectors would otherwise be compiled without it. No code of Gradus uses AES.
   set(CMAKE_CXX_FLAGS "-march=armv8-a+crypto -isystem ${GRADUS_NEEDS}/include" CACHE STRING "")
 endif()
 

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Makes what the Linux wheel is linked with, from Debian 12 packages alone:
+# Builds the libraries with which the Linux wheel is linked, from Debian 12 packages alone:
 #
 #   needs.sh x86_64|aarch64 FOLDER
 #
-# FOLDER/lib holds the libraries that Gradus uses, as static ones, and libgomp.so.1, which a process should have once;
-# FOLDER/include holds their headers that depend on the machine, and FOLDER/stubs stand-ins for the C and C++ libraries of an
-# older system (stubs.py). Everything is built from Debian's sources, in the versions of the headers in /usr/include. That takes
-# some minutes; a second run makes only what is missing.
+# FOLDER/lib gets the libraries that Gradus uses. They are static, except libgomp.so.1, which a process should load only
+# once. FOLDER/include gets those headers of the libraries that depend on the machine. FOLDER/stubs gets stand-ins for the
+# C and C++ libraries of an older system (stubs.py). Everything is built from Debian's sources, in the versions of the
+# headers in /usr/include. This takes some minutes. A second run builds only what is missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 machine=$1
@@ -36,7 +36,7 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
 say() { echo "needs.sh: $*" >&2; }
 
-# The machine's own lists of packages seldom have the sources. These are for this script alone.
+# Uses package lists of Debian that include source packages. The machine's lists seldom include these.
 cat >"$work/apt.conf" <<CONF
 Dir::Etc::SourceList "$work/sources.list";
 Dir::Etc::SourceParts "/dev/null";
@@ -51,12 +51,12 @@ for kind in deb deb-src; do
 done >"$work/sources.list"
 apt() { APT_CONFIG=$work/apt.conf apt-get -q -q "$@" >&2; }
 
-package() { # NAME: unpacks a package of Debian into work/NAME
+package() { # NAME: unpacks a Debian package into work/NAME
   [ ! -d "$work/$1" ] || return 0
   (cd "$work" && apt download "$1" && dpkg-deb -x "$1"_*.deb "$1.new" && mv "$1.new" "$1")
 }
 
-source_of() { # NAME FOLDER: unpacks the sources of Debian, with its patches, and says where
+source_of() { # NAME FOLDER: unpacks Debian's patched sources into work/FOLDER and prints this path
   [ -d "$work/$2" ] || (cd "$work" && apt source --download-only "$1" && rm -rf "$2.new" &&
     dpkg-source --no-check -x "$1"_*.dsc "$2.new" >&2 && mv "$2.new" "$2")
   echo "$work/$2"
@@ -134,7 +134,7 @@ if missing libjpeg.a; then
 fi
 if missing libhwloc.a; then
   source=$(source_of hwloc hwloc)
-  # Without libudev and whatever else is not always there: cores, caches and NUMA nodes come from /sys.
+  # Builds hwloc without libudev and other optional libraries. It then reads cores, caches and NUMA nodes from /sys.
   (cd "$source" && ./configure --host="$machine-linux-gnu" --enable-static --disable-shared --disable-libudev --disable-libxml2 --disable-pci \
     --disable-io --disable-opencl --disable-cuda --disable-nvml --disable-rsmi --disable-levelzero --disable-gl --disable-cairo \
     --disable-plugins --with-pic CFLAGS='-O2 -fPIC -ffunction-sections -fdata-sections' &&

@@ -1,15 +1,16 @@
-"""Makes the C and C++ libraries of an older system, for the linker alone:
+"""Makes stand-ins for the C and C++ libraries of an older system, for the linker alone:
 
     stubs.py FOLDER --compiler g++ --pic libstdc++_pic.a
 
-A program that is linked on a new system needs the newest version of each symbol, and does not start on an older one. What
-is linked with `-L FOLDER` needs no version beyond the limits. The folder holds
+A program that is linked on a new system needs the newest version of each symbol, and therefore does not start on an older
+system. A program that is linked with `-L FOLDER` needs no version beyond the limits of manylinux_2_28. The folder holds:
 
-* libc.so.6, libm.so.6, libpthread.so.0, libdl.so.2, librt.so.1, libgcc_s.so.1 and libstdc++.so.6 without code, which have the
-  symbols and versions that these libraries had at that time: the limits of manylinux_2_28. Before glibc 2.34, threads, dlopen() and timers were in separate libraries;
-* libcompat.a, from compat.c: the few functions of the C library that are newer;
-* libc.so, libstdc++.so and others: the linker's scripts that combine them. What the old libstdc++ lacks comes from the
-  archive of the new one, libstdc++_pic.a, which only gives what is still missing.
+* libc.so.6, libm.so.6, libpthread.so.0, libdl.so.2, librt.so.1, libgcc_s.so.1 and libstdc++.so.6 without code. They have
+  the symbols and versions that these libraries had within the limits. Before glibc 2.34, threads, dlopen() and timers
+  were in separate libraries.
+* libcompat.a, from compat.c: the few functions of the C library that are newer than the limits.
+* libc.so, libstdc++.so and others: linker scripts that combine these libraries. If the old libstdc++ lacks a symbol, it
+  comes from libstdc++_pic.a, the archive of the new libstdc++.
 """
 
 import argparse
@@ -24,7 +25,7 @@ LIBRT = re.compile(r"(aio_|lio_|mq_|shm_|timer_)")
 LIBUTIL = {"forkpty", "login", "login_tty", "logout", "logwtmp", "openpty"}
 
 
-WHOLE = ("libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")  # those whose symbols stayed where they were
+WHOLE = ("libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")  # libraries whose symbols have not moved to other libraries
 
 
 def number(version):
@@ -35,7 +36,7 @@ LIMITS = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": 
 
 
 def symbols_of(library):
-    """(name, version, is default, kind, size) of each symbol that the library defines."""
+    """Yields (name, version, is default, kind, size) of each symbol that the library defines."""
     listed = subprocess.run(["readelf", "--dyn-syms", "--wide", library], check=True, capture_output=True, text=True).stdout
     for line in listed.splitlines():
         fields = line.split()
@@ -53,8 +54,8 @@ def allowed(version):
 
 
 def as_of_then(library):
-    """name -> (version, kind, size, moved): the newest version within the limits. `moved`: the symbol came into this library
-    later, from a separate one."""
+    """Maps the name of each symbol to (version, kind, size, moved). The version is the newest one within the limits.
+    `moved` is true if the symbol came into this library later, from a separate library."""
     chosen, newest = {}, {}
     for name, version, default, kind, size in symbols_of(library):
         if kind not in ("FUNC", "IFUNC", "OBJECT", "NOTYPE") or size == 0 and kind == "OBJECT":
@@ -71,7 +72,7 @@ def as_of_then(library):
 
 
 def home_of(name, moved):
-    """The library that held a symbol of today's libc.so.6."""
+    """Returns the library that had a symbol of the present libc.so.6 before glibc 2.34."""
     if not moved:
         return "libc.so.6"
     if name.startswith("dl"):
@@ -127,7 +128,7 @@ def main():
     subprocess.run([arguments.compiler, "-x", "c", "-O2", "-fPIC", "-fvisibility=hidden", "-c", HERE / "compat.c", "-o", compat], check=True)
     archive = folder / "libcompat.a"
     archive.unlink(missing_ok=True)
-    subprocess.run(["ar", "rcs", archive, compat], check=True)  # an archive of any ELF machine
+    subprocess.run(["ar", "rcs", archive, compat], check=True)  # `ar` can make archives for any ELF machine
     compat.unlink()
 
     loader = next(name for name in ("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1") if os.path.isabs(

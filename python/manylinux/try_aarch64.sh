@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tries an aarch64 wheel on an x86-64 machine: an emulator runs Debian 12's Python for arm64, in a folder.
+# Tests an aarch64 wheel on an x86-64 machine. An emulator runs Debian 12's Python for arm64, which is unpacked in a folder.
 #   try_aarch64.sh WHEEL FOLDER-OF-needs.sh
 set -euo pipefail
 wheel=$(realpath "$1")

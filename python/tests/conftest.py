@@ -5,12 +5,13 @@ import gradus
 import numpy as np
 import pytest
 
-# Shells may start background jobs with SIGINT ignored, which Python inherits.
+# A shell may start a background job with SIGINT ignored, and Python would then ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def accepting_coinciding_points():
-    """Returns the argument that permits fewer distinct points than clusters, as the error recommends it."""
+    """Returns the argument that permits fewer distinct points than clusters. Takes its name and value from the
+    error."""
     with pytest.raises(gradus.InputError) as refused:
         gradus.kmeans([[1.0], [1.0]], 2)
     (name, value), = re.findall(r'(\w+)="(\w+)"', refused.value.remedy)

@@ -1,4 +1,4 @@
-"""A plugin of pytest: scikit-learn's own tests run with gradus.sklearn.patch() in force."""
+"""A pytest plugin: runs scikit-learn's own tests while gradus.sklearn.patch() is in force."""
 
 import gradus.sklearn
 

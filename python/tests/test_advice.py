@@ -1,4 +1,5 @@
-"""Errors for objects that are not arrays and for arguments without effect: they name the argument and the remedy."""
+"""Tests the errors for objects that are not arrays and for arguments without effect. Each error names the argument and
+the remedy."""
 
 import os
 import pathlib
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-CALLS = {  # argument -> call with a given value for it
+CALLS = {  # maps each argument to calls with a given value of the argument
     "points": [
         lambda x: gradus.kmeans(x, 1), lambda x: gradus.kmeans_initial_centroids(x, 1), lambda x: gradus.kmeans_predict([[1.0]], x),
         lambda x: gradus.kmeans_transform([[1.0]], x), lambda x: gradus.pair_histogram(x, bin_width=1, bins=2),
@@ -32,7 +33,7 @@ CALLS = {  # argument -> call with a given value for it
 
 
 class Lazy:
-    """Imitates a lazy frame of polars."""
+    """Imitates a LazyFrame of polars."""
 
     def collect(self):
         raise AssertionError("it is the user who decides to")
@@ -55,7 +56,7 @@ def stored(tmp_path):
     return np.load(tmp_path / "sparse.npz")
 
 
-WRONG = {  # kind of object -> (object, advice); {0} is the argument
+WRONG = {  # maps each kind of object to (object, advice); {0} in the advice is the argument
     "a path": (lambda _: "points.npy", "{0}: a path; an array is needed: pass numpy.load('points.npy')"),
     "a Path": (lambda _: pathlib.Path("points.npy"), "pass numpy.load('points.npy')"),
     "bytes": (lambda _: b"points.npy", "pass numpy.load(b'points.npy')"),
@@ -110,13 +111,13 @@ def test_points_in_one_dimension():
 def test_masked_arrays():
     masked = np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 3.0)
     for name, calls in CALLS.items():
-        if name == "graph":  # masked elements mean "no edge"
+        if name == "graph":  # valid, because masked elements mean "no edge"
             continue
         given = masked.ravel() if name in ("weights", "edges", "box") else masked
         for call in calls:
             with pytest.raises(gradus.InputError, match=rf"{name}: a masked array; pass .*{name}.filled\(value\)"):
                 call(given)
-    assert gradus.kmeans(np.ma.masked_array([[1.0], [3.0]]), 1).inertia == 2  # no element is masked
+    assert gradus.kmeans(np.ma.masked_array([[1.0], [3.0]]), 1).inertia == 2  # valid, because no element is masked
     with pytest.raises(gradus.InputError, match="sources.compressed"):
         gradus.shortest_paths(np.eye(2), sources=np.ma.masked_equal([0, 1], 1))
 
@@ -134,7 +135,8 @@ def test_what_has_no_effect_is_refused():
                 gradus.life(cells, 1, boundary=boundary, **place)
         first, second = (gradus.life(cells, 1, boundary=boundary, hashes=True, left=left).hashes for left in (0, 3))
         assert (first != second).any()  # hashes depend on the position
-    assert gradus.life(cells, 1, boundary="plane", left=3).left == 4  # the diagonal loses its ends
+    # The diagonal loses its ends, so the first live cell moves by one.
+    assert gradus.life(cells, 1, boundary="plane", left=3).left == 4
 
 
 def test_the_limit_of_memory_counts_distances():
@@ -147,7 +149,7 @@ def test_the_limit_of_memory_counts_distances():
 
 
 CPP = re.compile(r"[A-Za-z]\w*::\w+|(?<![\w-])--[a-z]")
-FAILING = {  # errors of the C++ library in Python
+FAILING = {  # calls for which the C++ library reports an error
     "memory": lambda: gradus.kmeans(np.ones((1000, 4)), 2, memory_limit=10, device="cpu"),
     "memory of distances": lambda: gradus.kmeans_transform(np.ones((9, 4)), np.ones((1000, 4)), memory_limit=10),
     "memory of a histogram": lambda: gradus.pair_histogram(np.random.default_rng(0).random((5000, 3)), bin_width=1e-5, bins=99999, memory_limit=10),

@@ -696,6 +696,21 @@ def test_calls_give_the_results_of_numpy(exports, call):
         assert flat(CALLS[call](source)) == expected
 
 
+def test_batches_of_tables(exports):
+    parts = [POINTS[:40], POINTS[40:41], POINTS[41:]]
+
+    def batches():
+        yield Single(exports, table(*(column(parts[0][:, place], "abc"[place]) for place in range(3))))
+        yield Chunks(exports, lists(parts[1]))
+        yield Single(exports, lists(parts[2])), Single(exports, column(np.ones(len(parts[2]))))
+
+    expected = gradus.kmeans_batches(lambda: parts, 3, init=POINTS[:3])
+    found = gradus.kmeans_batches(batches, 3, init=POINTS[:3])
+    assert same(found.centroids, expected.centroids) and found.inertia == expected.inertia
+    whole = gradus.KMeansBatches(POINTS[:3])
+    assert same(whole.add(next(batches())), gradus.kmeans_predict(POINTS[:3], parts[0]))
+
+
 def test_matrices_of_integers_keep_their_type(exports):
     weights = np.int64([[0, 5, 1], [5, 0, 2], [1, 2, 0]])
     for source in frame(exports, weights):

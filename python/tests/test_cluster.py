@@ -181,7 +181,8 @@ def test_alike_from_starts_of_their_own(options):
 
 
 def test_starts_are_as_good():
-    """Over many seeds, the mean inertia equals scikit-learn's within the spread."""
+    """Averages the inertia over many seeds. The mean may differ from scikit-learn's mean only by an amount that chance
+    explains."""
     x = blobs(5, 400, 2, 9)
     theirs, ours = (
         np.array([module.KMeans(9, random_state=seed).fit(x).inertia_ for seed in range(60)])
@@ -418,7 +419,8 @@ REFUSED = [
 def test_refused_alike(number):
     run = REFUSED[number]
     assert outcome(run, sklearn.cluster).error is not None
-    if "random_state" in run.__code__.co_consts or "a" in run.__code__.co_consts:  # ours accepts more values
+    # Gradus accepts more values, so its message differs.
+    if "random_state" in run.__code__.co_consts or "a" in run.__code__.co_consts:
         assert isinstance(outcome(run, gradus).error, type(outcome(run, sklearn.cluster).error))
     else:
         both(run)
@@ -552,7 +554,8 @@ if ARRAY_API and not no_gpu and importlib.util.find_spec("torch") and importlib.
 
 @pytest.mark.parametrize("array_api", [False, True])
 def test_checks_of_scikit_learn(array_api):
-    """Only one check may fail: that weights equal repeated points from random starts, which holds for neither library."""
+    """Only one check may fail. It requires that weights have the same effect as repeated points. If fits start at
+    random, neither library meets this requirement."""
     variables = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     if array_api:
         variables["SCIPY_ARRAY_API"] = "1"
@@ -562,7 +565,7 @@ def test_checks_of_scikit_learn(array_api):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's tests of KMeans, k_means and kmeans_plusplus pass with ours."""
+    """scikit-learn's tests of KMeans, k_means and kmeans_plusplus pass on Gradus's versions."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
                "--pyargs", "sklearn.cluster.tests.test_k_means", "-k", "not MiniBatch and not minibatch"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
@@ -597,7 +600,7 @@ def test_missing_or_old_scikit_learn(there):
     assert ("1.5.2" in said) == ("1.5.2" in there)
 
 
-# scikit-learn's callbacks, which exist from version 1.9.
+# Tests of callbacks, which scikit-learn supports from version 1.9.
 
 
 class Listener:

@@ -24,7 +24,7 @@ def python_snippets(page):
 
 
 def pages():
-    """The pages with Python snippets. The snippets of a page share their names."""
+    """Yields the pages with Python snippets. The snippets of a page share their variables."""
     for page in documents.pages(ROOT):
         found = [one for one in python_snippets(page) if one.marker != "mpi"]
         if found:

@@ -29,7 +29,7 @@ def model(X, **options):
     return [found.cluster_centers_, found.labels_, found.inertia_]
 
 
-# Arguments by kind. A call receives a column or a row of four numbers.
+# The calls under test, by the name of the tested argument. A call passes four numbers to this argument.
 OWN_TYPE = {
     "kmeans points": lambda x: fit(x.reshape(-1, 1)),
     "kmeans_initial_centroids points": lambda x: gradus.kmeans_initial_centroids(x.reshape(-1, 1), 2, init="first").centroids,
@@ -90,14 +90,15 @@ def test_numbers_that_fit_are_taken_in_every_type(name):
     numbers = np.array([1.0, 2.0, 4.0, 8.0])
     for dtype in EXACT_TYPES:
         expected = numbers != 2 if dtype == "?" else numbers
-        if dtype == "?" and name in ("pair_histogram edges", "pair_histogram box"):  # edges must ascend, lengths must not be 0
+        # Skipped: booleans cannot ascend like edges, and 0 is no valid length.
+        if dtype == "?" and name in ("pair_histogram edges", "pair_histogram box"):
             continue
         assert same(call(expected.astype(dtype)), call(expected.astype(np.float64))), dtype
         strided = np.repeat(expected.astype(dtype), 3)[::3]
         assert same(call(strided), call(expected.astype(np.float64))), dtype
 
 
-UNFIT = {  # unsupported elements and their error messages
+UNFIT = {  # arrays with unsupported elements, and a part of the error message
     "int64": (np.array([1, 2, ODD, 2**60]), str(ODD)),
     ">i8": (np.array([1, 2, ODD, 2**60], ">i8"), str(ODD)),
     "uint64": (np.array([1, 2, 2**64 - 1, 4], np.uint64), str(2**64 - 1)),
@@ -134,7 +135,8 @@ def test_what_is_no_float32_is_refused_beside_points_in_float32(name, numbers):
 
 
 def test_the_numbers_of_a_list_have_no_type():
-    """They round to the nearest number of the needed type, as in a text file. Integers must be exact."""
+    """Floating-point numbers in a list round to the nearest number of the needed type, as in a text file. Integers must
+    be exact."""
     weights = [0.1, 0.3, 0.7, 1.1]
     assert same(fit(ONE, weights=weights), fit(ONE, weights=np.float32(weights)))
     assert same(histogram(ONE, weights=tuple(weights)), histogram(ONE, weights=np.float32(weights)))

@@ -167,7 +167,7 @@ def test_same_bits_on_a_gpu(name, library):
         assert (found.counts == expected.counts).all() and "NVIDIA" in found.report.device
 
     metric = options.get("metric", "euclidean")
-    for means in (expected.centroids, found.centroids):  # from fits on the CPU and on the GPU
+    for means in (expected.centroids, found.centroids):  # centroids of the fit on the CPU and of the fit on the GPU
         labels, inertia = gradus.kmeans_predict(
             means, array, weights=there.get("weights"), metric=metric, return_inertia=True
         )
@@ -175,7 +175,8 @@ def test_same_bits_on_a_gpu(name, library):
         distances = library.here(gradus.kmeans_transform(means, array, metric=metric))
         usual = gradus.kmeans_transform(expected.centroids, points, metric=metric, device="cpu")
         assert distances.tobytes() == usual.tobytes() and distances.dtype == usual.dtype
-        there_too = gradus.kmeans_predict(means, points, metric=metric)  # rows in host memory
+        # The points are in host memory, but the centroids may be on the GPU.
+        there_too = gradus.kmeans_predict(means, points, metric=metric)
         assert isinstance(there_too, np.ndarray) and (there_too == expected.labels).all()
 
     first = {key: options[key] for key in signature(gradus.kmeans_initial_centroids).parameters if key in options}
@@ -239,7 +240,7 @@ def test_nothing_is_rounded_on_a_gpu(library):
 def test_bfloat16(torch):
     values = torch.randn(700, 12).to(torch.bfloat16)
     expected = gradus.kmeans(values.float().numpy(), 5)
-    for source in (values, values.cuda()):  # exactly converted to float32
+    for source in (values, values.cuda()):  # bfloat16 is converted to float32 exactly
         found = gradus.kmeans(source, 5)
         assert bits(np.asarray(_on_host(found.labels)), np.asarray(_on_host(found.centroids)), found.inertia) == bits(
             expected.labels, expected.centroids, expected.inertia
@@ -382,7 +383,8 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    for fitted, rows in ((usual, array), (model, points)):  # rows elsewhere than the fitted ones
+    # The model was fitted in one memory, and its rows are in the other.
+    for fitted, rows in ((usual, array), (model, points)):
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
         distances = fitted.transform(rows)
@@ -449,7 +451,8 @@ def test_starts_of_an_estimator_on_a_gpu(library, capsys):
 
 
 def test_a_stream_behind_a_long_kernel(torch):
-    """A tensor that is written late gives correct labels with its stream, and wrong ones at least once without it."""
+    """The call reads a tensor that is written late. If the call receives the stream of the tensor, the labels are
+    correct. Without the stream, at least one call returns incorrect labels."""
     random = np.random.default_rng(9)
     points = random.random((5000, 8), np.float32)
     means = points[:16].copy()
@@ -464,7 +467,7 @@ def test_a_stream_behind_a_long_kernel(torch):
         rows.copy_(bad)
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            torch.cuda._sleep(20_000_000)  # about 10 ms
+            torch.cuda._sleep(20_000_000)  # waits this number of clock cycles, about 10 ms
             rows.copy_(good)
         labels = gradus.kmeans_predict(means, rows, **stream).cpu().numpy()
         torch.cuda.synchronize()

@@ -103,7 +103,8 @@ def test_predict_and_transform(points):
 
 def test_weights(points):
     weights = np.random.default_rng(2).integers(0, 4, len(points))
-    # Without a tolerance, because its rule uses the unweighted variance of the columns.
+    # The tolerance must be 0. Otherwise the fits would stop by a rule that uses the variance of the columns without
+    # weights. This variance differs between the two calls.
     plain = gradus.kmeans(np.repeat(points, weights, axis=0), 4, init=points[:4], tolerance=0)
     weighed = gradus.kmeans(points, 4, init=points[:4], weights=weights, tolerance=0)
     assert (np.repeat(weighed.labels, weights) == plain.labels).all()

@@ -16,10 +16,11 @@ def matrices(rows, depth, columns, dtype, seed=1):
 
 
 def canonical(a, b):
-    """Computes the canonical product: exact products, summed with one rounding per step in blocks of 256, then the blocks."""
+    """Computes the canonical product: sums exact products in blocks of 256, with one rounding per step, and then sums
+    the blocks."""
     kind = a.dtype.type
 
-    def rounded_once(product, total):  # fma of floats: in double, only the sum rounds
+    def rounded_once(product, total):  # fma() of floats: their product is exact in double, so only the sum is rounded
         return kind(math.fsum([float(product), float(total)]))
 
     found = np.zeros((len(a), b.shape[1]), a.dtype)
@@ -41,7 +42,7 @@ def test_every_variant(row, dtype):
     a, b = matrices(37, 300, 29, dtype)
     expected = a.astype(np.longdouble) @ b.astype(np.longdouble)
     error = 300 * np.finfo(dtype).eps
-    if row.name == "cuda_tensor_fast":  # its contract permits few digits
+    if row.name == "cuda_tensor_fast":  # its contract guarantees only a few digits
         error += float(row.contract.split()[1])
     bound = error * (abs(a).astype(float) @ abs(b).astype(float))
     strict = gradus.matmul(a, b, threads=1)
@@ -152,7 +153,7 @@ def test_operands_at_odd_addresses():
 
 
 def test_what_is_added():
-    """Computes fma(beta, add, alpha a b): the product rounds first, then the sum rounds once."""
+    """gradus.matmul() returns fma(beta, add, alpha a b): alpha a b is rounded first, then the sum is rounded once."""
     a, b = matrices(4, 300, 5, "f4")
     product = gradus.matmul(a, b)
     row, column, block = (np.random.default_rng(4).normal(size=shape).astype("f4") for shape in ((5,), (4, 1), (4, 5)))
@@ -162,7 +163,7 @@ def test_what_is_added():
         found = gradus.matmul(a, b, alpha=0.3, beta=1.5, add=added)
         assert found.dtype == np.float32 and found.tobytes() == exact.astype(np.float32).tobytes()
         assert gradus.matmul(a, b, add=added).tobytes() == gradus.matmul(a, b, alpha=1, beta=1, add=added).tobytes()
-    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # the whole computation
+    assert gradus.matmul(a, b, add=block.astype("f8")).dtype == np.float64  # `add` determines the type
     assert gradus.matmul(a, b, beta=0.0, add=np.full(5, np.nan, "f4")).tobytes() == product.tobytes()
     assert gradus.matmul(a, b, alpha=0.0, add=block).tobytes() == block.tobytes()
     assert gradus.matmul([1.0, 2.0], [3.0, 4.0], add=0.5) == 11.5

@@ -1,4 +1,5 @@
-"""Runs with rows on several processes: the results have the bits of one process, and all processes raise an error."""
+"""Runs calls whose rows are on several processes. The results have the same bits as the results of a single process. If
+one process raises an error, all processes raise it."""
 
 import os
 import shutil
@@ -42,7 +43,8 @@ def mpirun(tmp_path, script, ranks=3, **environment):
     file = tmp_path / "script.py"
     file.write_text(BEGINNING + script)
     return subprocess.run(
-        # Run by mpi4py, a process with an uncaught exception ends the others, which would otherwise wait for it.
+        # Under `-m mpi4py`, a process with an uncaught exception ends the other processes, which would otherwise wait
+        # for it.
         ["mpirun", "-n", str(ranks), sys.executable, "-m", "mpi4py", str(file)],
         capture_output=True, text=True, timeout=240, env={**os.environ, **ENVIRONMENT, **environment},
     )  # fmt: skip

@@ -43,7 +43,7 @@ def same(folder, fit):
     assert fit.centroids.dtype == centroids.dtype and fit.centroids.tobytes() == centroids.tobytes()
 
 
-# Arguments whose type or default differs from the option.
+# Arguments whose type or default in Python differs from the type or default in the option table.
 OTHERS = {"clusters", "init", "alpha", "beta", "accuracy", "edges", "box", "box_origin", "sources", "generations", "boundary"}
 NOT_IN_PYTHON = {"measure_error", "undirected"}
 

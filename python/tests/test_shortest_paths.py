@@ -63,7 +63,7 @@ def test_sparse_arrays_with_explicit_zeros(form):
     rows, columns = np.nonzero(matrix != matrix.max())
     listed = sparse.coo_array((matrix[rows, columns], (rows, columns)), matrix.shape)
     assert (listed.data == 0).any()
-    if form in ("lil_array", "dok_array"):  # drop stored zeros
+    if form in ("lil_array", "dok_array"):  # these formats drop stored zeros
         listed.data[listed.data == 0] = 1
         matrix[matrix == 0] = 1
     graph = getattr(sparse, form)(listed)

@@ -1,4 +1,5 @@
-"""python -m gradus.sklearn and gradus.sklearn.patch(): scripts as users write them, unchanged, and run as `python` runs them."""
+"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts are unchanged scripts of users, and they run
+as `python` would run them."""
 
 import copy
 import os
@@ -332,7 +333,8 @@ def test_the_end_of_a_script(name, tmp_path):
 
 
 def test_a_refused_call_leaves_no_trace(tmp_path):
-    """scikit-learn computes it as if Gradus had not begun: the same draws from the generator, each warning once."""
+    """scikit-learn computes a refused call as if Gradus had not begun: the generator draws the same numbers, and each
+    warning appears once."""
     (tmp_path / "script.py").write_text(textwrap.dedent("""
         import warnings
         import numpy as np
@@ -410,8 +412,8 @@ def test_the_device_of_a_run(tmp_path):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's own tests pass under the patch, but for those that compare one random start of both libraries, or
-    decide a tie between equally far points."""
+    """scikit-learn's own tests pass under the patch, except tests that compare one random start of both libraries, or
+    that depend on a tie between two points that are equally far from their centroids."""
     differs = ("test_dense_sparse or (test_nonuniform_strategies and kmeans)",)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "patched_scikit_learn", "-k",
                f"not ({' or '.join(differs)})", "--pyargs", "sklearn.cluster.tests.test_k_means",

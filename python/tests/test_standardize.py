@@ -31,7 +31,7 @@ def awkward(kind, dtype):
     random = np.random.default_rng(4)
     rows = random.normal(size=(101, 6))
     rows[:, 1] = rows[:, 1] * 1e-3 + 1e6
-    rows[:, 2] = 0.1  # not a double; the mean equals the rounded value
+    rows[:, 2] = 0.1  # 0.1 is not a double; the mean of this column equals the double nearest to 0.1
     rows[:, 3] *= 10.0 ** random.integers(-12, 12, len(rows))
     rows[:, 4] = np.where(np.arange(len(rows)) % 2, 1e15, -1e15) + np.arange(len(rows))
     if kind == "tiny":

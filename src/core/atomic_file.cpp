@@ -30,7 +30,8 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
-constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // between two polls of the stop request
+// Number of bytes written between two polls of the stop request.
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -322,7 +323,8 @@ void AtomicFile::bring_to_disk() {
   constexpr off64_t ahead = 8 * part;  // bytes in flight while waiting for a part
   for (off64_t begin = -ahead; begin < end; begin += part) {
     honour_stop();
-    // fsync() reports errors of this call. If the call is not supported, fsync() does all the work.
+    // A later fsync() reports the errors of sync_file_range(). If the file system does not support sync_file_range(),
+    // that fsync() does all the work.
     if (begin + ahead < end && ::sync_file_range(descriptor_, begin + ahead, part, SYNC_FILE_RANGE_WRITE) != 0) return;
     if (begin >= 0 && ::sync_file_range(descriptor_, begin, part, wait) != 0) return;
   }
@@ -383,7 +385,8 @@ void AtomicFile::withdraw() noexcept {
 
 OutputSet::OutputSet(std::string directory, std::vector<std::string> names, std::stop_token stop)
     : directory_(directory.empty() ? "." : std::move(directory)), names_(std::move(names)), stop_(std::move(stop)) {
-  // Tests each prefix that ends before a slash, and the whole path.
+  // Makes each missing directory of the path. Each prefix of the path that ends before a slash is a directory, and so
+  // is the whole path.
   for (std::size_t end = 1; end <= directory_.size(); ++end) {
     if (end < directory_.size() && directory_[end] != '/') continue;
     const std::string prefix = directory_.substr(0, end);
@@ -547,7 +550,7 @@ void OutputSet::remove_unwritten() const {
 }
 
 void OutputSet::replace_one_by_one() {
-  // Performs the steps that can fail first.
+  // Some of the steps can fail. These steps come first, before any file is replaced.
   for (AtomicFile& file : files_) {
     struct stat status {};
     if (::stat(file.target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) file.fail(EISDIR);

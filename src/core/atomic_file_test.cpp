@@ -1,5 +1,6 @@
-// Tests of sets of files. The writer is killed at each of its system calls. The file system may lack unnamed files or
-// the exchange of folders. Also tests leftovers of earlier sets and free disk space.
+// Tests of sets of files. The writer is killed at each of its system calls. Some tests run as if the file system had no
+// unnamed files, or as if it could not exchange folders. Other tests cover leftovers of earlier sets and free disk
+// space.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -92,7 +93,7 @@ std::map<std::string, std::string> expected_set(const std::string& generation, b
   return all;
 }
 
-// Features that the file system of a test lacks.
+// Features that a test disables, as if the file system lacked them.
 struct Lacking {
   bool unnamed_files = false;
   bool exchange = false;
@@ -144,7 +145,8 @@ End run_until(int call, const std::function<void()>& act) {
   };
   ::waitpid(child, &status, 0);
   if (!WIFSTOPPED(status)) return ended(End::failed);
-  for (int stop = 0; stop < 2 * call - 1; ++stop) {  // the process stops twice per system call: start and end
+  // The process stops twice per system call: at its start and at its end.
+  for (int stop = 0; stop < 2 * call - 1; ++stop) {
     if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return End::untraceable;
     ::waitpid(child, &status, 0);
     if (!WIFSTOPPED(status)) return ended(End::failed);
@@ -161,8 +163,8 @@ constexpr int kill_step = 7;
 constexpr int kill_step = 1;
 #endif
 
-/// Replaces an old set by a new one, once for each system call of the writer, and kills the writer at this system call.
-/// After each kill, `check` inspects the folder.
+/// Runs a process that replaces an old set of files with a new one, and kills the process at its first system call.
+/// Repeats this for the second system call, the third one, and so on. After each kill, `check` inspects the folder.
 void kill_everywhere(const fs::path& directory, const Lacking& lacking, const std::vector<std::string>& others,
                      const std::function<void()>& check) {
   const fs::path out = directory / "out";

@@ -15,7 +15,8 @@ inline constexpr double largest_magnitude = 0x1p500;
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity if there are no rows
   std::vector<double> highest;
-  std::vector<int> finest;  ///< finest_bit() of each column; empty where its computation is expensive
+  std::vector<int> finest;  ///< for each column, the minimum of finest_bit() over the values; empty if it was not
+                            ///< computed, because that is expensive
 };
 
 /// The ranges of all values except NaN, and the first invalid value.

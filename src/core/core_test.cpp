@@ -237,7 +237,8 @@ TEST(Checked, RefusesToWrap) {
   EXPECT_THROW(checked_multiply<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1, "x"), Error);
 }
 
-// Compares with 128-bit arithmetic, in which every integer and floating-point number of the test is exact.
+// Compares is_exact_in() with 128-bit arithmetic, in which all integers and floating-point numbers of the test are
+// exact.
 template <class To, class From>
 void expect_exact_where_nothing_is_rounded() {
   for (int bit = 0; bit < std::numeric_limits<From>::digits; ++bit)
@@ -313,7 +314,8 @@ TEST(IntegerMagic, RoundsToAnIntegerInTheLowBits) {
   }
 }
 
-/// Returns `value` as a multiple of 2^unit, rounded to nearest (ties to even). Computed from the bits of its fraction.
+/// Returns `value` as a multiple of 2^unit, rounded to nearest (ties to even). Computes the multiple from the bits of
+/// the mantissa.
 Int128 in_steps(double value, int unit) {
   int exponent = 0;
   const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(value), &exponent), 53));
@@ -359,7 +361,8 @@ TEST(Grid, HoldsEveryBitOfNearbyValues) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int exponent = static_cast<int>(random() % 60) - 30;
     const Grid grid(exponent, std::int64_t{1} << 24);
-    // The grid holds every bit of floats within a factor of 2^52 of the largest value, and of doubles within 2^23.
+    // The grid holds every bit of each float within a factor of 2^52 of the largest value, and every bit of each double
+    // within a factor of 2^23.
     const double few =
         std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
     const double many =
@@ -391,9 +394,10 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Values join and leave a run in random order, and some places stay empty. Each limb must equal the sum of the limbs
-// that Grid::split() returns for joining values, minus the sum for leaving values. It must also contain the bits of
-// integer_magic once for each joining value, minus once for each leaving value.
+// Values join and leave a run in random order, and some places stay empty. After RunSum::excess() has been subtracted,
+// each limb of the run must equal the total of two parts. The first part is the sum of the limbs that Grid::split()
+// returns, in which leaving values are subtracted. The second part is n times the bits of integer_magic, where n is the
+// number of joining values minus the number of leaving values.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);
@@ -514,7 +518,7 @@ TEST(IsNearest, TheCheckerRefusesNeighbours) {
     EXPECT_FALSE(is_nearest(-value, mantissa, 1, exponent));
     EXPECT_FALSE(is_nearest(std::numeric_limits<double>::quiet_NaN(), mantissa, 1, exponent));
   }
-  EXPECT_TRUE(is_nearest(0x1p53, (UInt128{1} << 53) + 1, 1, 0));  // a tie: to even
+  EXPECT_TRUE(is_nearest(0x1p53, (UInt128{1} << 53) + 1, 1, 0));  // a tie is rounded to even
   EXPECT_FALSE(is_nearest(0x1p53 + 2, (UInt128{1} << 53) + 1, 1, 0));
 }
 
@@ -522,7 +526,7 @@ UInt128 random_bits(std::mt19937_64& random, int most) {
   const int length = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
   UInt128 value = static_cast<UInt128>(random()) << 64 | random();
   switch (random() % 4) {
-    case 0: value = ~UInt128{0}; break;                         // all ones: carries everywhere
+    case 0: value = ~UInt128{0}; break;  // all bits are 1: rounding up carries through all of them
     case 1: value = UInt128{1} << 127 | (random() & 1); break;  // a power of two, or one more
     default: value |= UInt128{1} << 127; break;
   }
@@ -593,7 +597,7 @@ TYPED_TEST(Rounding, SpecialCases) {
   EXPECT_EQ(round_quotient<TypeParam>(6, 2, 0), 3);
   EXPECT_EQ(round_quotient<TypeParam>(-6, 2, 0), -3);
   EXPECT_EQ(round_quotient<TypeParam>(1, 1, least), Limits::denorm_min());
-  EXPECT_EQ(round_quotient<TypeParam>(1, 2, least), 0);  // a tie: to even, which is zero
+  EXPECT_EQ(round_quotient<TypeParam>(1, 2, least), 0);  // a tie is rounded to even, here to zero
   EXPECT_EQ(round_quotient<TypeParam>(3, 4, least), Limits::denorm_min());
   EXPECT_EQ(round_quotient<TypeParam>(3, 2, least), 2 * Limits::denorm_min());
   EXPECT_EQ(round_quotient<TypeParam>(1, 1, -100000), 0);
@@ -612,8 +616,8 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // Tests the fraction 1/2 in place of all fractions in (0, 1). With a sticky bit, the mantissa must have more bits
-    // than the type.
+    // A sticky bit stands for an unknown fraction in (0, 1). The test uses the fraction 1/2. With a sticky bit,
+    // the mantissa must have more bits than the type, so shorter mantissas are skipped.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }
@@ -798,7 +802,7 @@ TEST(ExactAccumulator, PartsMayBeMergedInAnyOrder) {
   const double rounded = whole.round<double>();
   whole.add(-rounded);
   parts[2].add(-rounded);
-  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // the next 53 bits
+  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // compares the remainders, that is, the next 53 bits
 }
 
 TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {
@@ -814,8 +818,8 @@ TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {
       return sum.round<double>();
     };
     ASSERT_EQ(shifted(0), a * b);
-    ASSERT_EQ(shifted(-800), a * b);  // a * b would underflow to zero
-    ASSERT_EQ(shifted(800), a * b);   // a * b would overflow to infinity
+    ASSERT_EQ(shifted(-800), a * b);  // here a double product would underflow to zero
+    ASSERT_EQ(shifted(800), a * b);   // here a double product would overflow to infinity
   }
 }
 

@@ -41,6 +41,14 @@ std::string whole_text(const ErrorMessage& message, const ErrorFields& fields, c
 // ---------------------------------------------------------------------------------------------------------------------
 // Messages
 
+ErrorMessage::ErrorMessage() = default;
+ErrorMessage::ErrorMessage(const ErrorMessage&) = default;
+ErrorMessage::ErrorMessage(ErrorMessage&&) noexcept = default;
+ErrorMessage& ErrorMessage::operator=(const ErrorMessage&) = default;
+ErrorMessage& ErrorMessage::operator=(ErrorMessage&&) noexcept = default;
+ErrorMessage::~ErrorMessage() = default;
+ErrorFields::~ErrorFields() = default;
+
 ErrorMessage::ErrorMessage(const char* words) : ErrorMessage(std::string(words)) {}
 
 ErrorMessage::ErrorMessage(std::string words) {
@@ -100,7 +108,7 @@ ErrorMessage flag(std::string_view name) { return reference(name, "", OptionRefe
 struct Error::Parts {
   Parts(ErrorMessage some, ErrorFields others) : message(std::move(some)), fields(std::move(others)) {
     if (fields.argument.empty()) {
-      const std::string& subject = message.subject;  // "other weights", "--other-weights"
+      const std::string& subject = message.subject;  // for example "other weights" or "--other-weights"
       fields.argument = subject.substr(std::min(subject.find_first_not_of('-'), subject.size()));
       std::ranges::replace_if(
           fields.argument, [](char letter) { return letter == ' ' || letter == '-'; }, '_');

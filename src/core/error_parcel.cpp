@@ -74,7 +74,8 @@ class Unpacker {
   std::string_view rest_;
 };
 
-/// Passes every part of an error to a packer or an unpacker, in the same order.
+/// Passes every part of an error to a visitor. The visitor is a packer or an unpacker. Both receive the parts in the
+/// same order.
 template <class Visitor, class Number>
 void visit(Visitor& visitor, std::optional<Number>& number) {
   bool known = number.has_value();

@@ -1,4 +1,4 @@
-// Tests of errors: the text for each front end, the fields, and what code adds when it rethrows an error.
+// Tests of errors: the text for each front end, the fields, and the fields that code adds when it rethrows an error.
 #include "gradus/error.hpp"
 
 #include <gtest/gtest.h>

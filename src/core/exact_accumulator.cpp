@@ -134,7 +134,8 @@ T ExactAccumulator::round() const {
   UInt128 top = 0;
   for (std::size_t index = sum.digits.size(); index-- > below;) top = top << 32 | sum.digits[index];
   const int exponent = sum.exponent + 32 * static_cast<int>(below);
-  const T magnitude = round_scaled<T>(top, below > 0, exponent);  // the lowest digit is not zero
+  // The digits below are not all zero, because the lowest digit is not zero.
+  const T magnitude = round_scaled<T>(top, below > 0, exponent);
   return sum.sign < 0 ? -magnitude : magnitude;
 }
 

@@ -51,7 +51,8 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
     const UInt128 rest = product & ((half << 1) - 1);
     product >>= drop;
     exponent += drop;
-    if (rest > half || (rest == half && (product & 1))) ++product;  // a mantissa of 2^53 is valid, too
+    // May increase the mantissa to 2^53, which is valid as well.
+    if (rest > half || (rest == half && (product & 1))) ++product;
   }
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }

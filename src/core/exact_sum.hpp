@@ -171,7 +171,8 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
     if (lower == upper && magnitude > 0x1p-900) return negative ? -lower : lower;
   }
   if constexpr (sizeof(T) == 8) {
-    // Repeats this check with a relative error below 2^-98: the numerator and the quotient are pairs of doubles.
+    // Repeats this check for double. The numerator and the quotient are pairs of doubles, so that the relative error is
+    // below 2^-98.
     const auto upper = static_cast<std::uint64_t>(rest >> 64);
     if (denominator >> 53 == 0 && upper >> 53 == 0) {
       const double high = static_cast<double>(upper) * 0x1p64;
@@ -236,7 +237,7 @@ GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
   return {high, ((above - (high - taken)) + (lower - taken)) + rest};
 }
 
-/// Returns numerator / denominator * 2^exponent - from, with an error of a few roundings of the difference, even if
+/// Returns numerator / denominator * 2^exponent - from. The error is a few rounding errors of this difference, even if
 /// `from` is much larger than the difference. Requires denominator > 0.
 GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles denominator, int exponent,
                                                double from) {

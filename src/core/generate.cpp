@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view while_generating = "stopped while generating points";
 
-// Random streams of one seed.
+// Random streams that are derived from one seed, each for a different purpose.
 constexpr std::uint64_t coordinate_stream = 0;
 constexpr std::uint64_t centre_stream = 1;
 constexpr std::uint64_t member_stream = 2;

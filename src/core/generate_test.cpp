@@ -52,7 +52,7 @@ TEST(Generate, LabPointsAreThoseOfTheLaboratory) {
 }
 #endif
 
-// Computes the definition without the C library, so that the test also runs on other systems.
+// Tests the numbers of the definition instead of calling the C library, so that the test also runs on other systems.
 TEST(Generate, LabPointsGolden) {
   std::uint32_t state = 0;
   EXPECT_EQ(lab_random(state), 1012484);

@@ -1,6 +1,6 @@
 // The ladder of a problem: a row for each variant, and the search by name. Rows have the same form in every problem.
-// Each variant's file ends with its row. Each problem has one explicit list of pointers to the rows, in ladder order
-// (src/<problem>/variants.cpp). Nothing registers itself.
+// The source file of each variant ends with the row of the variant. Each problem has one explicit list of pointers to
+// the rows, in ladder order (src/<problem>/variants.cpp). Nothing registers itself.
 #pragma once
 
 #include <cmath>
@@ -43,8 +43,9 @@ struct Support {
 struct Contract {
   enum Kind : std::uint8_t {
     same_bits,  ///< identical to the oracle: labels, centroids, counts, distances, cells
-    within,     ///< the textbook's arithmetic: the quantity `of` differs by at most `bound`
-    invariants  ///< several results are correct; required properties are checked
+    within,     ///< computed with the textbook's arithmetic: the quantity named by `of` differs from the oracle's by at
+                ///< most `bound`
+    invariants  ///< more than one result is correct; the checks examine required properties of the result
   };
   Kind kind = same_bits;
   double bound = 0;          ///< relative bound if the kind is `within`
@@ -99,7 +100,7 @@ struct RunOf {
   }
 };
 
-/// A run for each element type, callable as one overloaded function.
+/// A callable object with an overload for each element type. Each overload is a run of the variant.
 template <class Room, class List = typename Room::Elements>
 struct Runs;
 template <class Room, class... T>
@@ -156,16 +157,16 @@ template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;         ///< also the name of the variant's file and function, and its value of --variant
+  std::string_view name;         ///< the name of the variant, of its file and of its function; the value of --variant
   std::string_view summary;      ///< the idea in one line
   std::string_view change = {};  ///< the difference from the previous rung, and its benefit
   Contract contract = {};
   Backend backend;
-  bool deterministic = true;  ///< two runs with the same number of threads give the same bits; with `same_bits`, the
-                              ///< numbers of threads may differ
+  bool deterministic = true;  ///< two runs with the same number of threads give the same bits; with the contract
+                              ///< `same_bits`, even two runs with different numbers of threads do
   bool device_input = false;  ///< accepts views of GPU memory; the driver copies views of host memory to the GPU
   bool on_ranks = false;      ///< several ranks may share the work: see Execution::communicator
-  bool baseline = false;      ///< another library, which a machine may lack; never chosen automatically
+  bool baseline = false;      ///< calls another library, which a machine may lack; never chosen automatically
   const OptionTable* options = nullptr;  ///< the variant-specific options: see core/variant_options.hpp
   /// Reports whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;

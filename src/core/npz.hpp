@@ -56,8 +56,8 @@ class NpzContent {
   std::vector<Entry> entries_;
 };
 
-/// The arrays of an archive that NpzContent wrote. Throws InputError, which names the archive `name`, unless every byte
-/// is as NpzContent would write it.
+/// The arrays of an archive that NpzContent wrote. The constructor throws InputError if any byte differs from the byte
+/// that NpzContent would write. The message calls the archive `name`.
 class NpzArrays {
  public:
   NpzArrays(std::span<const std::byte> bytes, std::string name);

@@ -52,8 +52,8 @@ struct OptionFacts {
   std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
   std::string_view shown = {};        ///< name in the command line, Python and records; empty: same as `name`
-  std::string_view placeholder = {};  ///< placeholder of the value in --help; empty: the usual one of the kind
-  std::string_view initial = {};      ///< text for the default in --help; empty: the value
+  std::string_view placeholder = {};  ///< placeholder of the value in --help; empty: the usual placeholder of the kind
+  std::string_view initial = {};      ///< text that describes the default in --help; empty: the default value
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -65,7 +65,7 @@ struct OptionFacts {
   bool optional = false;               ///< the default means "not given": None in Python, null in records
   bool from_input = false;             ///< the input determines the value if the command line does not
   std::string_view calls = {};         ///< further Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< value that estimators without this option use, as in scikit-learn
+  std::string_view scikit_learn = {};  ///< value of estimators without this option: they behave like scikit-learn
 };
 
 struct Option : OptionFacts {
@@ -142,7 +142,7 @@ std::pair<std::int64_t, std::int64_t> integer_range(const Option& row);
 /// Throws UsageError if the value of the option is out of range or not an enumerator.
 void check_option(const Option& row, const void* options);
 
-/// Throws UsageError if the value is out of the option's range. The message calls the option `name`.
+/// Throws UsageError if the value is out of the option's range. `name` is the option's name in the message.
 void check_value(const Option& row, const Value& value, std::string_view name);
 
 /// Returns the value as text for the command line and records. A number becomes the shortest text that parses to it.
@@ -161,8 +161,8 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member whose type Value does not contain to text and back, by text(const Content&) and value(const
-/// std::string&). Specialized next to the table.
+/// Converts a member to text and back, if its type is none of the types of Value. text(const Content&) returns the
+/// text, and value(const std::string&) returns the member. Specialized next to the table.
 template <class Content>
 struct TextOf;
 
@@ -196,7 +196,7 @@ concept WrittenAsText = requires(const Content& content) {
   TextOf<Content>::text(content);
 };
 
-/// The type inside an optional member.
+/// The type of the value that a std::optional member may contain. For any other member, the type of the member.
 template <class Content>
 struct Inside {
   using Type = Content;

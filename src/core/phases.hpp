@@ -40,7 +40,7 @@ class RateLimiter {
   Clock::time_point last_ = Clock::now();
 };
 
-/// Adds the lifetime of the object to a phase.
+/// A timer that adds its lifetime to a phase.
 class PhaseTimer {
  public:
   PhaseTimer(std::vector<Phase>& phases, std::string_view name) : phases_(phases), name_(name) {}

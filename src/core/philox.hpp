@@ -27,8 +27,8 @@ class Philox {
       const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * counter[2];
       counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
                  static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
-      key0 += 0x9E3779B9;  // the golden ratio
-      key1 += 0xBB67AE85;  // sqrt(3) - 1
+      key0 += 0x9E3779B9;  // the fraction of the golden ratio, times 2^32
+      key1 += 0xBB67AE85;  // the fraction of sqrt(3), times 2^32
     }
     return counter;
   }

@@ -118,9 +118,9 @@ int startable_threads(int threads) {
   // Teams that are nested or exceed OMP_THREAD_LIMIT get fewer threads in any case.
   const int asked = std::min(threads, omp_get_thread_limit());
   if (asked <= 1 || omp_get_active_level() >= omp_get_max_active_levels()) return threads;
-  // Under an address-space limit, each team needs a new count. The runtime ends threads that a smaller team does not
-  // need, and starts them again later; other memory may then occupy the space of their stacks. So this code ends the
-  // runtime's idle threads and counts the whole team.
+  // Under an address-space limit, startable threads must be counted again for each team. The runtime ends threads that
+  // a smaller team does not need, and starts threads again for the next larger team. In between, other memory may
+  // occupy the space of their stacks. So this code ends the runtime's idle threads and counts the whole team.
   const bool is_limited = has_limited_address_space();
   if (asked <= known && !is_limited) return threads;
   static const pid_t first_process = getpid();  // in a forked child, the runtime would wait for threads of the parent

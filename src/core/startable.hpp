@@ -4,10 +4,10 @@
 
 namespace gradus::core {
 
-/// Returns how many threads of a team of `threads`, including the calling thread, can be started. Counts with
-/// count_startable() if the calling thread requests more threads than in all its earlier calls. The result is known per
-/// calling thread, because OpenMP runtimes keep a separate team for each one. Under an address-space limit (ulimit -v),
-/// counts at every call, after ending the runtime's idle threads. Other threads or programs may use up the counted
+/// Returns how many threads of a team of `threads`, including the calling thread, can be started. Calls
+/// count_startable() if `threads` exceeds the greatest count of earlier calls. The greatest count is stored per calling
+/// thread, because OpenMP runtimes keep a separate team for each calling thread. Under an address-space limit (ulimit
+/// -v), counts at every call, after ending the runtime's idle threads. Other threads or programs may use up the counted
 /// resources before the team starts.
 int startable_threads(int threads);
 

@@ -16,11 +16,11 @@ struct VariantOptions {
   const OptionTable* table = nullptr;
 };
 
-/// Parses the value of an option. Throws UsageError if the option does not allow it.
+/// Parses the value of an option. Throws UsageError if the option does not allow this value.
 Value value_of(const Option& row, std::string_view text);
 
-/// Throws UsageError unless the variant has every requested option and allows its value. `all` lists the variants of
-/// the problem.
+/// Throws UsageError if the variant lacks a requested option, or if an option does not allow its requested value. `all`
+/// lists the variants of the problem.
 void check_variant_options(const Execution& execution, const VariantOptions& variant,
                            std::span<const VariantOptions> all, std::string_view problem);
 

@@ -51,7 +51,8 @@ Call::~Call() {
   if (number_ == 0) return;
   outermost = nullptr;
   if (threads_ == 1 || (!changed_ && environment_.before().is_default())) return;
-    // If the runtime started threads after take_team(), these threads get the caller's environment, too.
+    // The runtime may have started threads after take_team(). No earlier environment of these threads is known, so they
+    // get the caller's environment.
 #pragma omp parallel num_threads(threads_)
   if (omp_get_thread_num() != 0) (worker.call == number_ ? worker.before : environment_.before()).set();
 }

@@ -154,7 +154,8 @@ TEST(StartableThreads, LimitATeam) {
               return ready > 2 && ready < 9 && chosen_threads(1e12, {.threads = 100}) == 100;
             }),
             "");
-  // This process must not have run a team before, because the child would then be refused for another reason.
+  // This process must not have run a team on several threads before. Otherwise the child process would be refused for
+  // another reason.
   const std::string message = where_threads_are_few([] {
     require_startable(100);
     return true;

@@ -20,7 +20,7 @@ int chosen_threads(double nanoseconds, const Execution& execution) {
 }
 
 int ready_threads(int threads, double nanoseconds) {
-  constexpr double is_short = 8e6;  // in ns: a team may lose two time slices at one barrier
+  constexpr double is_short = 8e6;  // in ns: two time slices, which a team may lose at one barrier
   if (Call* const call = Call::current(); call != nullptr && std::isfinite(nanoseconds)) call->choose_threads();
   return core::startable_threads(nanoseconds < is_short ? threads_with_processor(threads) : threads);
 }

@@ -28,7 +28,7 @@ struct LaneRanges {
   std::int64_t lanes;
   T* lowest;
   T* highest;
-  T* zeros;  // NaN if some value was not finite
+  T* zeros;  // per lane: 0 if all values were finite, otherwise NaN
 };
 
 }  // namespace gradus::cpu

@@ -113,7 +113,7 @@ TEST(PinningOrder, IsAPermutationOfTheAllowedProcessors) {
   }
 }
 
-/// Synthetic machines. The last argument of `pu` numbers the CPUs.
+/// Synthetic machines. In a description, the list behind `pu` gives the numbers of the CPUs.
 class Synthetic {
  public:
   explicit Synthetic(const char* description) {
@@ -234,7 +234,9 @@ TEST(PinnedTeam, RestoresThreadsThatTheRuntimeReplaced) {
   const std::vector<std::vector<int>> before = team_affinity(4);
   {
     const PinnedTeam team(4, Pinning::compact);
-    team_affinity(2);  // libgomp ends two threads here; the next region starts new ones, pinned like thread 0
+    // GNU's OpenMP runtime ends two threads here. For the next region it starts new threads, which are pinned like
+    // thread 0.
+    team_affinity(2);
     team_affinity(4);
   }
   EXPECT_EQ(team_affinity(4), before);
@@ -335,7 +337,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
     EXPECT_EQ(team.threads(), 1) << pass;
     wait(team);
   }
-  EXPECT_EQ(team.threads(), 4);  // uses the team again
+  EXPECT_EQ(team.threads(), 4);  // after eight passes on one thread, the whole team runs again
   PayingTeam asked_for(4, false);
   wait(asked_for);
   EXPECT_EQ(asked_for.threads(), 4);

@@ -1,4 +1,4 @@
-// For tests that run the kernels with each instruction set of this machine.
+// Helpers for tests that run the kernels with each instruction set of this machine.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ void add(std::uint64_t& hash, const T& value) {
   hash ^= hash >> 32;
 }
 
-/// Returns the hash of a row's values and the row's number. Hashes long rows in several chains, to hide the latency of
+/// Returns one hash, of a row's number and all its values. Hashes long rows in several chains, to hide the latency of
 /// multiplications.
 template <class T>
 std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {

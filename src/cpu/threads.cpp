@@ -58,8 +58,8 @@ std::vector<int> find_allowed_processors() {
 }
 
 /// Returns the number of cores of one rank: an equal share of the cores that this process may use. If a launcher has
-/// pinned this rank to a part of the machine, the rank gets an equal share of the whole machine instead, but at most
-/// this part.
+/// pinned this rank to some cores of the machine, returns an equal share of all cores of the machine instead, but at
+/// most the number of cores to which the rank is pinned.
 int cores_of_a_rank(int neighbours) {
   const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const int usable = usable_cores();
@@ -198,7 +198,8 @@ int other_running_threads() {
   static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
   static std::atomic<int> known{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
-  // relaxed: if a thread sees only one of the two stores below, its count is either new or one period old.
+  // The loads and stores are relaxed. If a thread sees only one of the two stores below, the count that it reads is
+  // either new or one period old.
   if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
     return known.load(std::memory_order_relaxed);
   char room[128];
@@ -231,7 +232,8 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // other programs may use other CPUs
+  // Other programs may run on the CPUs that this process may not use.
+  if (static_cast<int>(allowed_processors().size()) < online) return threads;
   return std::clamp(online - other_running_threads(), 1, threads);
 }
 

@@ -21,7 +21,7 @@ bool has_lost_threads();
 
 /// Prepares a job to run on `threads` threads, and returns this number. Must be called before the job's first parallel
 /// region. Gives the threads the environment of the public call (cpu/call.hpp). Throws Error if the system does not let
-/// the process start as many threads. Throws UnsupportedError if `threads` exceeds 1 in a forked child of a process
+/// the process start that many threads. Throws UnsupportedError if `threads` exceeds 1 in a forked child of a process
 /// that had several threads, because GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
@@ -114,7 +114,8 @@ class PayingTeam {
     std::atomic<std::int64_t> worked_{0};  ///< CPU time of the work, in nanoseconds
   };
 
-  /// An object of this class exists while a thread works on its share of a pass without waiting.
+  /// An object of this class exists while a thread works on its share of a pass. The thread must not wait for other
+  /// threads during this time.
   class Share {
    public:
     explicit Share(Pass& pass);
@@ -142,8 +143,8 @@ int threads_with_processor(int threads);
 /// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text contains no number.
 int running_threads(std::string_view loadavg);
 
-/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or, if it is less,
-/// the control group's quota, rounded up. Computed once.
+/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or the control
+/// group's quota rounded up, whichever is less. Computed once.
 int usable_cores();
 
 /// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.

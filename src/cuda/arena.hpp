@@ -18,8 +18,8 @@ class Arena {
   /// Execution::gpu_memory_limit. Throws OutOfMemoryError with the needed and the free memory.
   explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
-  /// Ensures that parts of `bytes` more bytes can be taken. Allocates more memory if necessary. Serves jobs that do not
-  /// know all their needs in advance.
+  /// Ensures that parts with a total size of `bytes` can still be taken. Allocates more memory if necessary. Serves
+  /// jobs that do not know all their needs in advance.
   void reserve(std::uint64_t bytes) {
     if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
     if (memory_.size() > 0) filled_.push_back(std::move(memory_));

@@ -12,8 +12,9 @@ __device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) 
       : "memory");
 }
 
-/// Copies the first `there` of `bytes` bytes. Fills the remaining bytes with zeros, without reading them at the source.
-/// Both addresses must be multiples of `bytes`, which is 4, 8 or 16.
+/// Writes `bytes` bytes to shared memory: copies the first `there` bytes from the source, and sets the remaining bytes
+/// to zero. Does not read further bytes of the source. Both addresses must be multiples of `bytes`, which is 4, 8 or
+/// 16.
 template <int bytes>
 __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, int there) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16);
@@ -26,7 +27,7 @@ __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, i
 }
 
 /// Ends a group of copies. wait_for_copies<left>() waits until at most `left` groups of this thread are in flight.
-/// Other threads' copies are visible after a barrier.
+/// Copies of other threads become visible only after a barrier.
 __device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int left>
 __device__ __forceinline__ void wait_for_copies() {

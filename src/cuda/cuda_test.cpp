@@ -62,7 +62,7 @@ TEST_F(OnGpu, a_copy_does_not_leave_its_buffer) {
 // Tests sizes below and above the threshold for staged transfers, with and without gaps between the rows.
 TEST_F(OnGpu, matrices_come_back_as_they_went) {
   const Stream stream;
-  Staging staging;  // shared by all cases, because earlier contents do not matter
+  Staging staging;  // all cases share this memory, because its earlier contents must not matter
   for (const std::int64_t rows : {1, 1000, 20011, 3000001})
     for (const std::int64_t padding : {0, 2}) {
       constexpr std::int64_t columns = 3;
@@ -108,8 +108,8 @@ TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   EXPECT_THROW(upload(matrix.view(), device, staging, 1, stream), Error);
 }
 
-// Tests consecutive and concurrent jobs. The next job reuses the memory that a job returns. Two jobs never use the same
-// memory at a time.
+// Tests consecutive and concurrent jobs. A job reuses the memory that an earlier job returned. Two concurrent jobs
+// never use the same memory.
 TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
   unsigned char* first = nullptr;
   {

@@ -1,7 +1,7 @@
 // A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's GPU memory. Copies
 // the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
-// Every build includes this header and the headers of GPU code, because host code includes them. In a build without
+// Host code includes this header and the other headers of GPU code, so every build contains them. In a build without
 // CUDA, these headers only declare the classes, and the functions in each room's gpu/not_compiled.cpp throw
 // core::not_compiled().
 #pragma once
@@ -50,7 +50,8 @@ class Job {
   const std::stop_token& stop() const { return staging_.stop(); }
   const Stream& stream() const { return stream_; }
   Staging& staging() { return staging_; }
-  /// Returns the job's memory. Its size must be the sum of part_bytes() and bytes_to_bring() over all parts.
+  /// Returns the job's memory. Its size must be the sum of part_bytes() over all parts that the job takes and
+  /// bytes_to_bring() over all views that it brings.
   Arena& memory() { return memory_; }
 
   /// Must be called before the job reads or writes the caller's GPU memory. The first call waits for the work in
@@ -142,8 +143,8 @@ class Job {
     }
     return scratch_;
   }
-  /// Takes the scratch words from memory(), which saves an allocation. Call it if the number of words is known in
-  /// advance.
+  /// Takes the scratch words from memory(), so that they need no separate allocation. Call reserve_scratch() if the
+  /// number of words is known in advance.
   void reserve_scratch(std::int64_t words) {
     scratch_ = memory_.take<Word>(words);
     scratch_words_ = words;

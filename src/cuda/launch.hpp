@@ -23,7 +23,7 @@ inline int block_threads(const Execution& execution, int preferred) {
   return threads;
 }
 
-/// Returns the number of blocks of `threads` threads for one thread per element.
+/// Returns the number of blocks that are needed to give each element one thread. A block has `threads` threads.
 inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
@@ -61,15 +61,16 @@ inline double fma_per_second(int element_bytes) {
 }
 
 /// Allows a kernel `bytes` of dynamic shared memory on the current GPU. Needed for more than the default of 48 KiB. The
-/// limit belongs to the kernel, so all threads of the process share it. It is only ever raised, under a lock. A job in
-/// another thread therefore cannot lower the limit that this job needs.
+/// limit belongs to the kernel, so all threads of the process share it. The limit is only ever raised, under a lock. A
+/// job in another thread therefore cannot lower the limit that this job needs.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
   const auto allowed = static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes);
-  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the default of 48 KiB includes static memory
+  // The limit of 48 KiB, which is the default, covers static and dynamic memory together.
+  if (bytes + attributes.sharedSizeBytes <= allowed) return;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(std::max(bytes, allowed))),
         "cudaFuncSetAttribute");

@@ -27,7 +27,8 @@ class UrgentStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Makes the work of one stream wait for the work of another stream. Cannot measure time.
+/// Makes the work of one stream wait for the work of another stream. The signal does not record the time, so it cannot
+/// measure durations.
 class Signal {
  public:
   Signal() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }

@@ -14,7 +14,8 @@ namespace gradus::cuda {
 
 class Portions {
  public:
-  /// `operations` is the size of the first launch, which even a slow GPU should finish in a tenth of a second.
+  /// `operations` is the number of operations in the first launch. Even a slow GPU should finish them in a tenth of a
+  /// second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
   /// Returns true if run() would launch only once and would not wait.
@@ -39,7 +40,8 @@ class Portions {
       stream.wait();
       core::honour_stop(stop_, "stopped while the GPU was at work");
       const double seconds = std::max(core::seconds_since(start), 1e-6);
-      // The last range may be too short to measure the speed well, so it may only lower the estimate.
+      // The last range may be too short for a good measurement of the speed. A short range can lower the estimate, but
+      // never raises it.
       const double factor = std::clamp(seconds_of_a_launch / seconds, 0.25, 8.0);
       if (number == granules * granule || factor < 1) operations_ *= factor;
       first += number;

@@ -1,4 +1,4 @@
-// Rows of a matrix in GPU memory, for kernels, and a traversal by columns.
+// Kernels use this file to read a matrix in GPU memory: its rows, and a traversal column by column.
 #pragma once
 
 #include <cstdint>

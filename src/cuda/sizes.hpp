@@ -11,7 +11,7 @@ namespace gradus::cuda {
 inline constexpr int staging_parts = 4;
 inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 
-/// Returns the size of an array in GPU memory, in bytes. Each array begins at a multiple of 256.
+/// Returns the size of an array in GPU memory, in bytes. Each array begins at a multiple of 256 bytes.
 constexpr std::uint64_t part_bytes(std::int64_t count, std::size_t element) {
   constexpr std::uint64_t alignment = 256;
   return (static_cast<std::uint64_t>(count) * element + alignment - 1) / alignment * alignment;

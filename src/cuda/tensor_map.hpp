@@ -1,6 +1,6 @@
 // Tensor maps: descriptions of matrices in global memory for the copy engine. The engine copies a box of elements,
 // given by row and column, to shared memory. During the copy, it permutes the 16-byte units within each row of 128
-// bytes. swizzled() in warpgroup.cuh returns the place of each unit. Elements outside of a matrix read as zeros.
+// bytes. swizzled() in warpgroup.cuh returns the place of each unit. Elements outside of a matrix are copied as zeros.
 //
 // Source: NVIDIA, CUDA Driver API: cuTensorMapEncodeTiled.
 #pragma once
@@ -55,7 +55,8 @@ struct MappedMatrices {
   /// Returns true if the copy engine supports the addresses (multiples of 16 bytes), sizes and strides.
   bool can_be_mapped() const {
     constexpr std::int64_t most_lines = std::int64_t{1} << 31;
-    constexpr std::int64_t most_stride = std::int64_t{1} << 36;  // the engine requires less than 2^40 bytes
+    // In elements of 8 bytes; the engine requires strides below 2^40 bytes.
+    constexpr std::int64_t most_stride = std::int64_t{1} << 36;
     const auto strides = [](std::int64_t stride) { return stride > 0 && stride % 2 == 0 && stride < most_stride; };
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && rows <= most_lines && columns <= most_lines &&
            matrices <= most_lines && strides(row_stride) && (matrices == 1 || strides(matrix_stride));

@@ -34,10 +34,10 @@ GRADUS_HOST_DEVICE inline unsigned int swizzled(int row, int unit) {
   return static_cast<unsigned int>(row * tile_row_bytes + ((unit ^ (row % 8)) << 4));
 }
 
-/// The sums of 64 x 128 elements, in the registers of a warpgroup. sums[c][2 h + e] belongs to row 16 (warp % 4) + 8 h
-/// + lane / 4 and column 8 c + 2 (lane % 4) + e.
+/// A block of 64 x 128 sums, in the registers of a warpgroup. sums[c][2 h + e] belongs to row 16 (warp % 4) + 8 h +
+/// lane / 4 and column 8 c + 2 (lane % 4) + e.
 using WarpgroupSums = float[16][4];
-/// The sums of 64 x 256 elements, in the same order.
+/// A block of 64 x 256 sums, in the order of WarpgroupSums.
 using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
@@ -131,7 +131,7 @@ class Barrier {
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
-  /// Announces how many bytes will be copied, and arrives.
+  /// Announces how many bytes will be copied, and arrives at the barrier.
   __device__ void arrive_for(unsigned int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes)
                  : "memory");

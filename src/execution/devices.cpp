@@ -89,7 +89,8 @@ namespace {
 /// Returns the GPUs that NVML reports, or nullopt if NVML fails or CUDA might see a different set of GPUs.
 std::optional<std::vector<Gpu>> gpus_by_nvml() {
   if (std::getenv("CUDA_VISIBLE_DEVICES") || access("/dev/nvidia-uvm", R_OK | W_OK) != 0) return std::nullopt;
-  // Finds the functions by name, because the library comes with the driver and CUDA may lack its header.
+  // Finds the functions by name and without a header. The library comes with the driver, so it may be missing, and a
+  // CUDA installation may lack the header.
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return std::nullopt;
   const auto call = [library](const char* name, auto... arguments) {
@@ -115,7 +116,8 @@ std::optional<std::vector<Gpu>> gpus_by_nvml() {
         break;
       }
       gpus->push_back(gpu_of(static_cast<int>(index), name, major, minor));
-      gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;  // the minimum of all GPUs from this major version on
+      // The least value among GPUs of this or a later major version.
+      gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;
     }
     call("nvmlShutdown");
   }

@@ -16,7 +16,7 @@ std::uint64_t gpu_memory_to_take(const Execution& execution) {
   std::size_t free = 0;
   std::size_t total = 0;
   cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  constexpr std::uint64_t for_others = std::uint64_t{256} << 20;  // for the driver and for loading kernels
+  constexpr std::uint64_t for_others = std::uint64_t{256} << 20;  // memory for the driver and for loading kernels
   const std::uint64_t most = free > for_others ? free - for_others : 0;
   return execution.gpu_memory_limit > 0 ? std::min(most, execution.gpu_memory_limit) : most;
 }

@@ -44,9 +44,9 @@ struct Layout {
   int hardware_threads_per_core = 1;
   int packages = 1;
   int memory_nodes = 1;
-  std::uint64_t l1_bytes = 0;  ///< size of a core's data cache; 0 if unknown, as for the other caches
+  std::uint64_t l1_bytes = 0;  ///< size of one data cache; a size of 0 means unknown
   std::uint64_t l2_bytes = 0;
-  std::uint64_t l3_bytes = 0;  ///< size of one instance
+  std::uint64_t l3_bytes = 0;  ///< size of one third-level cache, which several cores may share
 };
 
 struct Machine {

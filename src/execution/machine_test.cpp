@@ -1,4 +1,4 @@
-// The properties of this machine.
+// Tests of the properties that Machine reports for this machine.
 #include "execution/machine.hpp"
 #include "execution/request.hpp"
 

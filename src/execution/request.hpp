@@ -31,7 +31,7 @@ detail::ViewFacts facts_of(VectorView<T> elements) {
   return {elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)};
 }
 
-/// Throws UsageError if the view is malformed (host or device): see gradus/array.hpp.
+/// Throws UsageError if the view is malformed (see gradus/array.hpp). The view may be in host memory or on a GPU.
 template <class T>
 void check_view(MatrixView<T> rows, const char* what) {
   detail::check_view(facts_of(rows), what);
@@ -54,8 +54,8 @@ enum class SupportsRanks : bool { no, yes };
 /// and the call does not support ranks.
 void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
-/// Throws UsageError like check_view(). Throws InputError if there are more rows or columns than the limits for all
-/// problems allow.
+/// Throws UsageError like check_view(). Throws InputError if the number of rows or of columns exceeds the limit that
+/// holds for every problem.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
   check_view(rows, what);
@@ -176,7 +176,7 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
   if (const core::Support support = variant.supports(shape, GrantedMachine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
-  // Estimates only under a limit, because the estimate takes as long as a tiny job.
+  // The estimate takes as long as a tiny job, so it is computed only if there is a limit.
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 

@@ -47,7 +47,7 @@ std::string processor_name() {
       const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
       if (line.find(':') != std::string::npos && begin != std::string::npos) return line.substr(begin);
     }
-  if (cpu::topology() != nullptr)  // on some architectures, /proc/cpuinfo has no model name
+  if (cpu::topology() != nullptr)  // hwloc helps on architectures whose /proc/cpuinfo has no model name
     if (hwloc_obj* package = hwloc_get_obj_by_type(cpu::topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
       if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel"); name != nullptr) return name;
   return "unknown CPU";

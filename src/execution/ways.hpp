@@ -33,8 +33,8 @@ constexpr std::string_view element_name() {
 /// Returns one way per number of threads. For a GPU variant, returns one way per block size.
 std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
 
-/// Runs the variant on a prepared case of its room like a public call. Returns "" if the result satisfies the variant's
-/// contract. Otherwise returns a description of the error or exception.
+/// Runs the variant on a prepared case of its room, as a public call would run it. Returns "" if the result satisfies
+/// the variant's contract. Otherwise returns a description of the error or exception.
 template <class PreparedCase, class Variant>
 std::string fault_of(const PreparedCase& prepared, const Variant& variant, const Execution& execution) {
   try {

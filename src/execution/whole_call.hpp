@@ -31,7 +31,7 @@ auto whole_call(const Job& job) {
 }
 
 /// Returns the request with a progress callback that restores the default floating-point environment after the caller's
-/// callback. Refers to `execution`.
+/// callback. The new callback keeps a reference to `execution`.
 Execution with_guarded_progress(const Execution& execution);
 
 /// Runs job(execution) like the overload above, with guarded progress.

@@ -58,7 +58,7 @@ ColumnList::ColumnList(std::string_view label, std::string_view text) : label_(l
       item.quoted = true;
       for (++at; at < text.size(); ++at) {
         if (text[at] == '"' && (at + 1 == text.size() || text[at + 1] != '"')) break;
-        if (text[at] == '"') ++at;  // keeps one of two doubled quotes
+        if (text[at] == '"') ++at;  // a pair of quotes within the name stands for one quote
         item.text += text[at];
       }
       if (at >= text.size()) refuse("the name " + shown(item.text) + " has no closing quote");
@@ -159,8 +159,8 @@ std::vector<std::ptrdiff_t> ChosenColumns::places(std::size_t columns) const {
 
 namespace {
 
-/// Returns the column of --id-column or --weight-column. For the message, `does` states what the column does for the
-/// rows.
+/// Returns the column of --id-column or --weight-column. `does` is the verb of the message: the column "names" or
+/// "weighs" the rows.
 std::optional<std::size_t> one_column(const ColumnList& list, std::span<const std::string> names, std::size_t columns,
                                       std::string_view file, const std::string& does) {
   if (list.empty()) return std::nullopt;

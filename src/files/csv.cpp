@@ -163,7 +163,7 @@ class CsvParser {
     line_ += chunk.lines;
   }
 
-  /// Adds the rows of a chunk that lack numbers. The rows and lines of the chunk follow those already counted.
+  /// Adds the rows of a chunk that lack numbers. The chunk follows the rows and lines that have already been counted.
   void add_incomplete(const IncompleteRows& more) {
     const std::size_t before = row_count_ + incomplete_.rows.size();
     if (incomplete_.empty()) {

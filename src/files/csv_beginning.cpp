@@ -199,8 +199,8 @@ bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   return true;
 }
 
-/// Handles a line "sep=;" above a table, with which spreadsheets specify the separator. Returns false for any other
-/// line.
+/// Handles a line such as "sep=;" above a table. Spreadsheets specify the separator with such a line. Returns false for
+/// any other line.
 bool CsvBeginning::take_separator_line(std::string_view line) {
   const std::optional<char> mark = separator_given_by(line);
   if (!mark) return false;
@@ -229,7 +229,8 @@ const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Mar
   return at;
 }
 
-/// Chooses the first separator in the line. Prefers a separator that gives the line below the same number of fields.
+/// Chooses the separator among the candidates `; , tab |` that occur in the line. Takes the first candidate that gives
+/// the row below the same number of fields as the line. If there is none, takes the first candidate.
 void CsvBeginning::choose_separator(std::string_view line, std::string_view below, Marks& seen) {
   const bool comma_decimals = options_.style.decimal == Decimal::comma;
   if (seen['\t'] && (comma_decimals || holds_tab(line))) seen[','] = false;
@@ -275,7 +276,7 @@ char CsvBeginning::separator_of_one_column(std::string_view line, const char* ro
   return free == marks.end() ? '\0' : *free;
 }
 
-/// Returns the lines from `at` on that are neither blank nor comments, within a sample.
+/// Returns the lines from `at` on that are neither blank nor comments. Reads no further than the end of a sample.
 std::vector<std::string_view> CsvBeginning::lines_below(const char* at, const char* end) const {
   std::vector<std::string_view> lines;
   for (const char* const sample = at + std::min(end - at, bytes_of_a_sample); at < sample;) {
@@ -321,7 +322,7 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   };
   if (options_.header == HeaderLine::no) return false;
   if (options_.header == HeaderLine::yes) {
-    // --header applies to all tables of a command and may be incorrect for some of them.
+    // The option --header applies to all tables of a command, so it may be incorrect for this table.
     if (all_numbers(fields) && !guess_header(fields).doubtful)
       note("is made of numbers and read as names of columns, as --header says");
     return true;
@@ -364,7 +365,8 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
                                      const std::vector<FirstField>& below) const {
   const std::size_t at = guess.broken ? *guess.broken : *guess.undecided;
   const std::string& text = fields[at].text;
-  if (!below.empty() && below.size() != fields.size() && below.size() != fields.size() + 1)  // R writes one name less
+  // R writes one name fewer than there are columns.
+  if (!below.empty() && below.size() != fields.size() && below.size() != fields.size() + 1)
     fail(line_, 0,
          "the line has " + std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") + ", but line " +
              std::to_string(below_line_) + " has " + std::to_string(below.size()) + ", and " + core::excerpt(text) +
@@ -522,8 +524,8 @@ bool CsvBeginning::first_row(const char* at, const char* end, bool last) {
   return true;
 }
 
-/// Throws if the first row has text in coordinate columns and the user can choose columns but has not. `at` is the next
-/// row.
+/// Throws InputError if the first row has text in coordinate columns. Does nothing if the user has chosen the columns,
+/// or cannot choose them. `at` is the next row.
 void CsvBeginning::refuse_text(std::span<const std::string_view> first, const char* at, const char* end) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<std::string_view>> below;

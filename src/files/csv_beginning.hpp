@@ -76,7 +76,7 @@ class CsvBeginning {
   ChosenColumns chosen_;
   std::string header_note_;
   std::vector<std::string> notes_;
-  std::size_t longer_comment_ = 0;  ///< line of a comment below the header, with one more field; 0 if none
+  std::size_t longer_comment_ = 0;  ///< line of a comment with one field more than the header above it; 0 if none
   /// Comments above the first line, with their line numbers.
   std::vector<std::pair<std::size_t, std::string>> comments_;
 };

@@ -9,10 +9,11 @@
 
 namespace gradus::files {
 
-/// The separator of fields. By default, it is the first of semicolon, comma, tab, bar and blanks that the first line
-/// contains outside of quotes. Separators that give the first line and the row below it the same number of fields are
-/// preferred. A tab has priority over a comma if fields between commas would contain tabs, or if decimals follow a
-/// comma. A line "sep=;" above the table sets the separator. Blanks around a field are skipped.
+/// The separator of fields. By default, the first line determines it: the candidates are semicolon, comma, tab, bar and
+/// blanks, in this order, and the first candidate that the line contains outside of quotes is the separator. Separators
+/// that give the first line and the row below it the same number of fields are preferred. A tab has priority over a
+/// comma if fields between commas would contain tabs, or if decimals follow a comma. A line "sep=;" above the table
+/// sets the separator. Blanks around a field are skipped.
 enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', bar = '|', blanks = ' ' };
 
 struct CsvOptions {

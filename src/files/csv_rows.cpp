@@ -13,7 +13,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the first of eight characters must be the lowest byte");
 
-/// Returns the position of the first of two characters, or `end`. Scans eight characters at a time.
+/// Returns the first position that holds `one` or `other`, or `end` if there is no such position. Scans eight
+/// characters at a time.
 const char* find_either(const char* at, const char* end, char one, char other) {
   constexpr std::uint64_t ones = 0x0101010101010101u;
   constexpr std::uint64_t highs = 0x8080808080808080u;
@@ -55,7 +56,7 @@ std::string without_quotes(std::string_view field) {
   std::string text;
   for (std::size_t index = 0; index < field.size(); ++index) {
     text += field[index];
-    if (field[index] == '"') ++index;  // keeps one of two doubled quotes
+    if (field[index] == '"') ++index;  // a pair of quotes within the field stands for one quote
   }
   return text;
 }

@@ -80,12 +80,12 @@ struct CsvChunk {
   std::size_t all_rows() const { return rows + incomplete.rows.size(); }
 };
 
-/// Parses the rows of a table. Any number of threads may use it concurrently.
+/// Parses the rows of a table. Any number of threads may use the same object concurrently.
 struct CsvRows {
   char separator = ',';  ///< ' ' stands for any number of blanks
   Comment comment = {};
   NumberFormat quoted_format = {};
-  NumberFormat format = {};  ///< notation outside of quotes, where a number cannot contain the separator of fields
+  NumberFormat format = {};  ///< notation outside of quotes: numbers there cannot contain the separator of fields
   std::size_t columns = 0;
   std::vector<std::ptrdiff_t> places = {};
   std::size_t coordinates = 0;  ///< number of coordinates per row

@@ -76,7 +76,7 @@ const MappedFile* file_at(const void* address) {
 
 void (*ask_program_to_stop)() = nullptr;
 std::stop_token program_stop;
-// The copied path of a truncated file. The file's mapping no longer exists when the path is read.
+// The path of a truncated file. It is copied, because the file's mapping no longer exists when the path is read.
 std::atomic<bool> truncated_taken{false};
 std::atomic<bool> truncated_known{false};
 char truncated_path[PATH_MAX];

@@ -24,7 +24,7 @@ struct Remedy {
     advice
   };
   Kind kind = Kind::none;
-  unsigned readers = 0;   ///< the readers for which the remedy is useful, as a sum of bit()
+  unsigned readers = 0;   ///< the readers for which the remedy is useful: the sum of bit(reader)
   std::string_view text;  ///< text with placeholders: {in} is the file's name, {out} the name without its ending,
                           ///< {ending} the ending
   std::string_view imports = {};  ///< modules that an expression needs; for networkx, an additional package
@@ -42,7 +42,7 @@ struct ForeignFormat {
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
   /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. Content of this format under any other name is foreign for these readers, too, if there is a remedy.
+  /// is foreign. If there is a remedy, these readers refuse content of this format in a file with any other name.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;
@@ -51,16 +51,17 @@ struct ForeignFormat {
   std::string remedy(const std::string& path, Reader reader) const;
 };
 
-/// Returns the rows of all formats. If several rows match the content, the first of these rows applies, unless the name
-/// indicates another of them.
+/// Returns the rows of all formats. If several rows match the content, the first of these rows applies, unless the
+/// file's name indicates another one of these rows.
 std::span<const ForeignFormat> foreign_formats();
 
 /// Returns the format that the content indicates, or else the format that the name indicates, or null. `bytes` contains
 /// at least the first 64 KiB of the file, or all of it.
 const ForeignFormat* foreign_format(std::string_view bytes, const std::string& path);
 
-/// If foreign_format() recognises a format, throws an error with the format's name and a remedy: UnsupportedError for
-/// frames, otherwise InputError. Call this function after ruling out the reader's own formats and before parsing.
+/// If foreign_format() recognises a format, throws an error with the format's name and a remedy: UnsupportedError if
+/// the reader is Reader::frames, otherwise InputError. Call this function after ruling out the reader's own formats and
+/// before parsing.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
 /// Returns "for example: " followed by a command for the file. `command` may contain the placeholders of Remedy::text.

@@ -160,7 +160,7 @@ bool is_safetensors(std::string_view bytes) {
 }
 bool is_r_data(std::string_view bytes) {
   return bytes.starts_with("RDX2") || bytes.starts_with("RDX3") || bytes.starts_with("X\n\0\0\0"sv) ||
-         bytes.starts_with("\x1f\x8b");  // compressed by R
+         bytes.starts_with("\x1f\x8b");  // a gzip-compressed file, as R writes it
 }
 bool is_tar(std::string_view bytes) { return bytes.size() > 262 && bytes.substr(257, 5) == "ustar"; }
 

@@ -181,7 +181,7 @@ TEST_F(ForeignFormats, EachContentIsKnownToEveryReaderUnderAnyName) {
     if (has_content && !is_special && !is_gzip && row.readers == 0)
       EXPECT_NE(first, last) << row.name << " has no sample";
     for (auto sample = first; sample != last; ++sample) {
-      if (!row.has_content(sample->second)) continue;  // another row with that name
+      if (!row.has_content(sample->second)) continue;  // the sample belongs to another row that has the same name
       for (const Reader reader : all_readers) {
         expect_refused(reader, file("anything", sample->second), row);
         for (const std::string& name : own_names(reader)) expect_refused(reader, file(name, sample->second), row);

@@ -15,7 +15,8 @@ inline constexpr std::array all_readers = {Reader::points, Reader::graph, Reader
 /// Returns true if `word` is one of the blank-separated words.
 bool is_among(std::string_view words, std::string_view word);
 
-/// The common part of a format's row. Each reader's file ends with its row.
+/// The members that the rows of all formats have in common. The row of a format is at the end of its reader's source
+/// file.
 struct Format {
   std::string_view name;      ///< "Matrix Market"
   std::string_view endings;   ///< endings of file names in lower case, blank-separated; written files get the first one
@@ -36,14 +37,14 @@ struct ReadFormats {
 };
 
 /// Registers the formats of a reader. The source file with the list of rows defines a static object of this class.
-/// Other code can then name the formats without this list: lower-level readers, readers for another purpose, and the
-/// guide.
+/// Lower-level readers, readers for another purpose, and the guide can then name the formats without access to the
+/// list.
 class RegisteredFormats {
  public:
   RegisteredFormats(Reader reader, ReadFormats formats) noexcept;
 };
 
-/// Returns the formats for this purpose, or null.
+/// Returns the registered formats of `reader`, or null if none are registered.
 const ReadFormats* formats_for(Reader reader);
 
 bool names_format(Reader reader, const std::string& path);

@@ -56,7 +56,8 @@ struct GifWriter::State {
     const int status = EGifPutScreenDesc(gif, width, height, 1, 0, map);
     GifFreeMapObject(map);
     require(status);
-    // "NETSCAPE2.0", block 1, contains the number of repetitions; 0 means forever.
+    // The extension "NETSCAPE2.0" repeats the animation. Its block 1 contains the number of repetitions, in which 0
+    // means forever.
     require(EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE));
     require(EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0"));
     const unsigned char for_ever[] = {1, 0, 0};

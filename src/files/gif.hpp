@@ -12,7 +12,8 @@ namespace gradus::files {
 /// Writes a black-and-white animation that repeats forever.
 class GifWriter {
  public:
-  /// Shows frames for `hundredths` of a second. Throws Error if a side exceeds 65,535 pixels. Does not own `file`.
+  /// Each frame is shown for `hundredths` hundredths of a second. Throws Error if a side exceeds 65,535 pixels. Does
+  /// not own `file`.
   GifWriter(core::AtomicFile& file, std::int64_t width, std::int64_t height, int hundredths);
   GifWriter(const GifWriter&) = delete;
   GifWriter& operator=(const GifWriter&) = delete;

@@ -12,7 +12,8 @@
 
 namespace gradus::files {
 
-/// Numbers in separate pages. Growth remaps the pages, so a table of unknown size never occupies memory twice.
+/// Numbers in memory pages that contain nothing else. When the block grows, its pages are remapped and not copied, so a
+/// table of unknown size never occupies memory twice.
 template <class T>
 class GrowingBlock {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -45,7 +46,7 @@ class GrowingBlock {
     if (moved == MAP_FAILED)
       throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
 #ifdef MADV_HUGEPAGE
-    // The advice may fail. Huge pages reduce the page faults of a large table.
+    // Huge pages reduce the page faults of a large table. The system may ignore this advice.
     constexpr std::size_t worth_while = std::size_t{4} << 20;
     if (bytes >= worth_while) (void)::madvise(moved, bytes, MADV_HUGEPAGE);
 #endif

@@ -235,7 +235,7 @@ HeaderGuess guess_header(std::span<const FirstField> first, std::span<const Firs
   bool quoted = true;
   bool repeated = false;
   std::optional<std::size_t> broken;
-  bool lacks = true;  // true while all broken fields are missing numbers
+  bool lacks = true;  // true if each coordinate so far is a number, or is a field that lacks a number
   for (std::size_t field = 0; field < first.size(); ++field) {
     const std::string& text = first[field].text;
     const Look look = looks.emplace_back(look_of(text));

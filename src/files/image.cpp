@@ -170,7 +170,8 @@ Image without_idle_opacity(Image image, const std::stop_token& stop, std::string
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
     if (pixel % core::operations_between_polls == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
-      const std::int64_t from = opaque ? channel : channel / 3;  // for grey with opacity: 0 0 0 1
+      // Converts grey with opacity by taking the channels 0, 0, 0 and 1.
+      const std::int64_t from = opaque ? channel : channel / 3;
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
     }
   }

@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// During its lifetime, drops root's permission to write and read everything.
+/// During its lifetime, a process of root lacks root's permission to read and write every file.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -137,7 +137,8 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A large write takes many system calls. A stop request may come between any two of these calls, and up to the rename.
+// A large write takes many system calls. A stop request takes effect between any two of these calls. It also takes
+// effect after the last one, until the file is renamed.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {
@@ -869,7 +870,7 @@ TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
                              "', is read as a row of numbers; if it names the columns, say --header yes");
   for (const std::string line : {"0,0,0", "2,1", "1,3", "1.5,2", "5", "2019", "1990,1990", "1990,2500", "\"1\",5"})
     EXPECT_EQ(row(line), "");
-  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // as a header, the line would have no rows to name
+  EXPECT_EQ(note_of(table_of("0,1,2\n")), "");  // if the line were a header, there would be no rows
 
   const auto header = [](const std::string& line) {
     SCOPED_TRACE(line);
@@ -941,7 +942,7 @@ TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
   EXPECT_EQ(rows_of({counted.values, {}, {}}), (Rows{{3, 4, 5}}));
   EXPECT_EQ(note_of(counted), "");
   EXPECT_EQ(table_of("1.5,N/A,2\n3,4,5\n", yes).column_names, (std::vector{"1.5"s, "N/A"s, "2"s}));
-  // One --header applies to all tables of a command, so the user may not have meant this table.
+  // The option --header applies to all tables of a command, so the user may not have meant this table.
   EXPECT_EQ(note_of(table_of("1.5\n3\n", yes)),
             "test.csv:1: the first line, '1.5', is made of numbers and read as names of columns, as --header says");
   const CsvTable row = table_of("0,1,2\n3,4,5\n", no);

@@ -37,7 +37,7 @@ constexpr std::size_t locator_size = 20;
 constexpr std::uint32_t directory_end_64 = 0x06064b50;
 constexpr std::size_t end_size_64 = 56;
 
-constexpr std::uint64_t none_32 = 0xffffffffu;  ///< stands for a number that is stored in another field, with 64 bits
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is stored in another field, with 64 bits
 
 struct Entry {
   std::string_view name;
@@ -272,7 +272,7 @@ bool looks_like_zip(std::span<const std::byte> bytes) {
 
 ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array,
                           const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
-  // An archive without arrays may be a workbook or a model, and an archive of arrays may be a sparse matrix.
+  // An archive without arrays may be a workbook or a model. An archive of arrays may be a sparse matrix.
   const ForeignFormat* const format = array.empty() ? foreign_format(as_text(bytes), "") : nullptr;
   if (format != nullptr && !format->has_name("x.npz"))
     refuse_foreign(as_text(bytes), std::string(name), Reader::points);
@@ -297,7 +297,7 @@ ArrayBytes find_npz_array(std::span<const std::byte> bytes, std::string_view nam
     if (entry.size / most_expansion > entry.packed)
       archive.refuse(Archive::about(entry) + "claims to unpack to " + core::size_text(entry.size) + ", more than " +
                      core::size_text(entry.packed) + " of packed data can hold");
-    // Not initialised, because the decompression writes each byte once.
+    // The memory is not initialised, because the decompression writes each byte once.
     auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);
     if (!memory)
       throw OutOfMemoryError("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));

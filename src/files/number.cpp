@@ -62,7 +62,7 @@ std::uint64_t value_of(std::uint64_t eight) {
 }
 
 /// An approximation of 10^-n by mantissa * 2^exponent. 10^-n is at least this number and less than (mantissa + 1) *
-/// 2^exponent; for n = 0 the two are equal. The highest bit of the mantissa is set.
+/// 2^exponent; for n = 0, 10^-n is equal to this number. The highest bit of the mantissa is set.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;
@@ -119,7 +119,7 @@ bool nearest_double(std::uint64_t number, int decimals, double& value) {
 }
 
 constexpr auto exact_powers_of_ten = [] {
-  std::array<double, 23> powers{};  // 5^22 has 52 bits
+  std::array<double, 23> powers{};  // the last power is 10^22: it is exact in double, because 5^22 has 52 bits
   double power = 1;
   for (double& one : powers) {
     one = power;
@@ -187,7 +187,7 @@ const char* everyday_number(const char* begin, const char* end, double& value) {
     decimals = at - point - 1;
     digits += decimals;
   }
-  constexpr std::ptrdiff_t most_digits = 19;  // 10^19 < 2^64
+  constexpr std::ptrdiff_t most_digits = 19;  // 19 digits fit in 64 bits, because 10^19 < 2^64
   if (digits == 0 || digits > most_digits || (at != end && (*at == 'e' || *at == 'E'))) return nullptr;
   constexpr std::uint64_t exact = std::uint64_t{1} << 53;
   if (number == 0 || (decimals == 0 && number <= exact)) value = static_cast<double>(number);

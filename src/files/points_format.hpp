@@ -39,7 +39,8 @@ struct ArrayBytes {
   std::string name;  ///< name for messages: "a.npz:name"
 };
 
-/// A format of points. Each reader's file ends with its row, and points.cpp lists the rows.
+/// A format of points: a row of the list of formats in points.cpp. The row is defined at the end of the source file of
+/// the format's reader.
 struct PointsFormat {
   Format file;
   bool is_table = false;                             ///< true for text whose columns may have names

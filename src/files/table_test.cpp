@@ -202,7 +202,7 @@ TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
   EXPECT_CONTAINS(refusal("x,gr\xc3\xb6\xc3\x9f\x65\n1,klein\n", offered()), "column 'gr\xc3\xb6\xc3\x9f\x65' is text");
   EXPECT_CONTAINS(refusal("x,day\n1,2020-01-31\n", offered()), "column 'day' is text");
   EXPECT_CONTAINS(refusal(iris, taking("2-3")), "column 'species' is text; take it out of --columns");
-  // A number in another notation is not text.
+  // A number in another notation counts as a number, not as text.
   EXPECT_EQ(
       refusal("a,b\n1,5%\n", offered()),
       "t.csv:2:2: '5%' is not a number: a sign of currency or unit is no part of a number; take it out of the column; "
@@ -235,7 +235,7 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
   for (const Strings& some : all)
     for (std::size_t column = 0; column < some.size(); ++column) {
       std::string items = column_items(some, Numbers{column});
-      if (items.starts_with('\'')) {  // as a shell passes it on
+      if (items.starts_with('\'')) {  // removes the quotes, as a shell does
         items = items.substr(1, items.size() - 2);
         for (std::size_t at = 0; (at = items.find("'\\''", at)) != std::string::npos; ++at) items.replace(at, 4, "'");
       }
@@ -303,7 +303,7 @@ TEST(Rows, ThatBeginWithAHashDoNotVanish) {
   EXPECT_EQ(rows_of("% a,b\n1,2\n%3,4\n5,6\n", percent), (Rows{{1, 2}, {5, 6}}));
   EXPECT_CONTAINS(refusal("1,2\n#3,4\n", percent), "t.csv:2:1: '#3' is not a number");
   EXPECT_EQ(refusal("x,y\n#10,1,2\nBob,1,2\n", named_by("1")), "t.csv:2:1: " + doubt);
-  // Words, and lines with another number of fields, are comments.
+  // A line with # is a comment if it has words, or if its number of fields differs from the number in the rows.
   for (const std::string comment : {"# more", "#", "#1,2,3", "# a, b, c"})
     EXPECT_EQ(rows_of("x,y\n" + comment + "\n1,2\n" + comment + "\n3,4\n", offered()), (Rows{{1, 2}, {3, 4}}))
         << comment;
@@ -427,7 +427,7 @@ TEST(Columns, AsPandasAndRWriteThem) {
   const CsvTable r = table_of(content(corpus + "csv/write_csv.csv"), dropping("name"));
   EXPECT_EQ(rows_of(r.values.view), (Rows{{1, 0.5}, {2, 0.25}}));
   EXPECT_CONTAINS(r.notes.at(0), unnamed);
-  // write.table() gives the column of row names no name.
+  // R's write.table() writes no name above the column of row names.
   const CsvTable less = table_of(content(corpus + "csv/write_table.txt"), named_by("1"));
   EXPECT_EQ(rows_of(less.values.view), (Rows{{0.5, 3}, {0.25, 1}}));
   EXPECT_EQ(names_of(less), (Strings{"1", "2"}));
@@ -501,10 +501,10 @@ TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
     });
   };
   for (const std::string text : {
-           "0\n5.1\n4.9\n4.7\n",  // integers above numbers with decimals
+           "0\n5.1\n4.9\n4.7\n",  // an integer above numbers with decimals
            "3,1\n0.5,2.5\n0.25,1.5\n",
            "10,100,1000,10000\n5,7,2,1\n4,8,2,9\n",
-           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // the line rises
+           "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // the numbers of the first line ascend
            "0.1,0.5,0.9,0.99\n0.7,0.3,0.2,0.8\n0.1,0.9,0.3,0.2\n",
            "450.5,460.5\n0.12,0.15\n0.11,0.17\n0.14,0.16\n",  // the numbers are far from the rows below
            "450,5;460,5\n0,12;0,15\n0,11;0,17\n0,14;0,16\n",
@@ -603,7 +603,7 @@ TEST(Numbers, DecimalCommas) {
   EXPECT_CONTAINS(refusal("a;b\n1,5;2\n", written(Decimal::point)), "t.csv:2:1: '1,5' is not a number");
   EXPECT_CONTAINS(refusal("a,b\n1.5,2\n", written(Decimal::comma)), "t.csv:2:1: '1.5' is not a number");
   EXPECT_CONTAINS(refusal("a;b\n1,2,3;4\n", offered()), "t.csv:2:1: '1,2,3' is not a number");
-  // A comma after the sample is an error, too.
+  // A comma in a number is an error even if it occurs after the sample from which the notation was determined.
   std::string late = "a;b\n";
   for (int row = 0; row < 20000; ++row) late += "1;2\n";
   EXPECT_CONTAINS(refusal(late + "1,5;2\n", offered()), "t.csv:20002:1: '1,5' is not a number (decimals");
@@ -705,7 +705,7 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
   // The parser of short numbers also loads the text that follows them. Tests every length and every position of the
   // point.
   for (std::size_t length = 0; length <= 10; ++length)
-    for (std::size_t point = 0; point <= length + 1; ++point)  // length + 1: no point
+    for (std::size_t point = 0; point <= length + 1; ++point)  // with point == length + 1, the number has no point
       for (const char* const follower :
            {"", ",", "\n", "e", "e5", "E-3", "ex", ":", "/", ".", "-", "\x80", "\xff", " "})
         for (const char* const rest : {"", "7", "12.5,x\n4"}) {

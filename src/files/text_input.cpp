@@ -257,7 +257,7 @@ void TextInput::feed(const TakeLines& take) {
   if (!read_) return feed_text(take);
   std::size_t enough = bytes_of_a_buffer;
   for (bool last = false; !last;) {
-    // Parses only full buffers. A long first line is then scanned again only after the buffer has doubled.
+    // Parses only full buffers. Because of this, a long first line is scanned again only after the buffer has doubled.
     fill(enough);
     last = ended_;
     const std::size_t taken = take({buffer_.data(), filled_}, last);

@@ -84,7 +84,7 @@ class TextInput {
   std::unique_ptr<MappedFile> file_;
   std::unique_ptr<Descriptor> pipe_;
   std::string_view text_;     ///< the whole text if it is uncompressed in memory
-  ReadBytes read_;            ///< the source of any other text
+  ReadBytes read_;            ///< the source of the text in all other cases
   std::vector<char> buffer_;  ///< contains `filled_` bytes that are read but not consumed
   std::size_t filled_ = 0;
   std::size_t taken_ = 0;  ///< number of bytes returned by next_line(), from the text or the buffer

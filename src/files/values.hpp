@@ -89,14 +89,16 @@ struct Tensor {
   std::int64_t elements() const {
     return std::visit([](const auto& all) { return all.view.rows(); }, values);
   }
-  /// Returns how many bytes are allocated in addition to the file after a conversion to the type `wanted`.
+  /// Returns the number of bytes that are allocated, in addition to the file, if the values are converted to the type
+  /// `wanted`.
   std::uint64_t bytes_as(ElementType wanted) const {
     const std::uint64_t each = wanted == ElementType::f32 ? sizeof(float) : sizeof(double);
     return own_bytes + (wanted == type() ? 0 : static_cast<std::uint64_t>(elements()) * each);
   }
 };
 
-/// Converts points to `type` if necessary. Messages use `name` and number rows from `first_row`.
+/// Converts points to `type` if necessary. Messages contain `name` and the number of a row. The first row has the
+/// number `first_row`.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {},
                std::int64_t first_row = 0);
 
@@ -106,7 +108,7 @@ Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std
 /// the number of remaining rows in all files.
 void name_rows_left(Points& points, std::int64_t rows);
 
-/// Converts the points' own weights to T. `name` appears in messages.
+/// Converts the weights that were read together with the points to T. `name` appears in messages.
 template <class T>
 VectorOf<T> weights_as(const Points& points, const std::string& name);
 

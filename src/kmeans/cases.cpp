@@ -21,7 +21,7 @@ Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed, doubl
   return points;
 }
 
-// Points with small integer coordinates, many of them at exactly the same distance from several centroids.
+// Points with small integer coordinates. Many points have exactly the same distance from several centroids.
 Matrix<double> lattice(std::int64_t n, std::int64_t d, std::int64_t side, std::uint64_t seed) {
   Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(side));
   for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = std::floor(points.data()[index]);
@@ -49,7 +49,7 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
-/// One column with the given values. The rows in `first` are the initial centroids.
+/// One column with the given values. `first` contains the numbers of the rows that are the initial centroids.
 CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
   CaseData data =
       plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);
@@ -59,7 +59,7 @@ CaseData column(const std::vector<double>& values, const std::vector<std::int64_
   return data;
 }
 
-/// Adds a case whose sums on a grid, or whose squares, can lose significant digits.
+/// Adds a case in which the sums on a grid, or the squares, can lose significant digits.
 void add_extreme(std::vector<Case>& list, const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
   list.push_back({"extreme_" + name, [make](std::uint64_t seed) {
                     CaseData data = make(seed);
@@ -120,8 +120,8 @@ void add_extreme_scales(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
-  // The differences are so small that scaling them to 1 makes the constant column overflow. kmeans_test has the case
-  // for doubles.
+  // Column 0 is constant. The differences in the other columns are so small that a scale factor that enlarges them to 1
+  // makes column 0 overflow. kmeans_test has this case for doubles.
   add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
@@ -158,8 +158,8 @@ void add_extreme_directions(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "cosine_of_a_centroid_beside_its_point", [](auto) {
-    // Scaling the mean of one unit row to unit length again moves it by one ulp, out of the bounding box of points and
-    // centroids.
+    // The mean of one unit row already has unit length. Scaling it to unit length again moves it by one ulp, out of the
+    // bounding box of points and centroids.
     CaseData data = plain(Matrix<double>(2, 2), 1);
     const double rows[] = {-1, 1, -1, 1};
     std::copy_n(rows, 4, data.points.data());
@@ -175,9 +175,10 @@ void add_extreme_directions(std::vector<Case>& list) {
   });
 }
 
-// Centroids near the origin, and points at growing distances, the farthest so far away that their distances to the
-// centroids differ by rounding alone. Far points without weight leave the centroids in place, so filters that use
-// results of earlier iterations process these points too.
+// Centroids near the origin, and points at growing distances from it. The farthest points are so far away that their
+// distances to different centroids differ only by rounding. If the far points have no weight, they do not move the
+// centroids. The fit then takes several iterations, so filters that use results of earlier iterations process the far
+// points too.
 CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
   constexpr std::int64_t n = 600;
   const std::int64_t near = weightless ? n / 2 : clusters;
@@ -188,7 +189,7 @@ CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t cluste
       double& value = data.points(row, dim);
       value = 0.25 * (value - 4);
       if (row < near) continue;
-      // Half of the far points are on an axis, so integers represent them without rounding.
+      // Half of the far points are on an axis, so that integers represent them without rounding.
       if (row % 2 == 0 && dim != row / 2 % d) value = 0;
       value = std::ldexp(value, static_cast<int>((row - near) * 53 / (n - near)));
     }
@@ -203,8 +204,8 @@ void add_extreme_far_points(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "far_points_at_ties_by_rounding", [](auto) {
-    // The canonical chain rounds the distances to the first two centroids to the same number, although the second
-    // centroid is nearer.
+    // Some far points are nearer to the second centroid than to the first. The canonical chain rounds the two distances
+    // to the same number.
     CaseData data = plain(Matrix<double>(7, 2), 3, 1);
     const double far = 0x1p52;
     const double rows[] = {1.75, 1, 2, 0, 0, 0, far, 0, far, 1, far, 0, -far, 0};
@@ -223,7 +224,7 @@ void add_extreme_far_points(std::vector<Case>& list) {
 
 // Adds cases whose values differ by one ulp, or whose squares underflow.
 void add_extreme_close_values(std::vector<Case>& list) {
-  // All centroids have nearly the same direction: they differ by a few ulps.
+  // All centroids have nearly the same direction, because their coordinates differ by only a few ulps.
   add_extreme(list, "cosine_of_close_centroids", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
     for (std::int64_t row = 0; row < 9; ++row)
@@ -238,9 +239,10 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.max_iterations = 300;
     return data;
   });
-  // The squares of differences of up to 45 steps underflow in double; float has no smaller steps. A filter that scales
-  // to 1 must not overflow, and must not distinguish distances that are equal in the canonical chain. All centroids but
-  // the first are on one side of the points' middle.
+  // The coordinates are multiples of a small step. In double, the squares of differences of up to 45 steps underflow.
+  // In float, the step is the smallest number. A filter that scales to 1 must not overflow. It also must not
+  // distinguish distances that are equal in the canonical chain. All centroids except the first are on one side of the
+  // middle of the points.
   add_extreme(list, "steps_of_the_least_numbers", [](auto) {
     std::vector<double> values;
     for (int step = 0; step < 100; ++step) values.push_back(std::ldexp(step, -543));
@@ -251,7 +253,8 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.float_scale = 0x1p394;
     return data;
   });
-  // Means of few points that are exactly halfway between two numbers, so that a rounding grid cannot decide them.
+  // Some means of few points are exactly halfway between two numbers of the type, so sums on a grid cannot decide their
+  // rounding.
   for (const std::int64_t d : {2, 40})
     add_extreme(list, d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
       CaseData data = plain(blobs(400, d, 100, 1e-3, seed), 100);
@@ -279,7 +282,8 @@ void add_many_clusters(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // Sizes around the widths of panels, which have 16, 32 or 64 clusters and 2, 4, 8 or 16 dimensions.
+  // The numbers of clusters and dimensions are near the widths of panels. A panel has 16, 32 or 64 clusters and 2, 4, 8
+  // or 16 dimensions.
   add("65x17", [](auto seed) { return plain(uniform(300, 17, seed), 65); });
   add("129x33", [](auto seed) { return plain(uniform(350, 33, seed), 129); });
   add("100x66", [](auto seed) { return plain(uniform(301, 66, seed), 100); });
@@ -305,14 +309,15 @@ void add_many_clusters(std::vector<Case>& list) {
     for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
     return data;
   });
-  // The outliers are a coordinate of an initial centroid, and one of a point that stays an outlier.
+  // One outlier is a coordinate of an initial centroid. The other is a coordinate of a point that remains far from its
+  // centroid.
   add("outlier_value", [](auto seed) {
     CaseData data = plain(uniform(500, 24, seed), 80);
     data.points(5, 3) = 1e9;
     data.points(300, 4) = -1e5;
     return data;
   });
-  add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step of the other half
+  add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step
     CaseData data = plain(uniform(600, 20, seed), 70, 30);
     for (std::int64_t row = 0; row < 600; row += 2)
       for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) *= 1e-4;
@@ -351,7 +356,8 @@ void add_fewer_points(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  const auto rounded = [](CaseData data) {  // a mean of equal values by textbook arithmetic may differ from the value
+  // In textbook arithmetic, the mean of equal values may differ from these values.
+  const auto rounded = [](CaseData data) {
     data.well_conditioned = false;
     return data;
   };
@@ -367,7 +373,8 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("two_of_five_far_away", [](auto) {
-    // Two of the initial centroids are points without weight, and no point is nearest to these centroids.
+    // Two of the initial centroids are points without weight. For every point with weight, another centroid is nearer
+    // than these two.
     CaseData data = column({0, 10, 500, -300, 3}, {2, 0, 3, 1});
     data.weights = {2, 1, 0, 0, 0};
     return data;
@@ -505,8 +512,7 @@ void add_values(std::vector<Case>& list) {
 void add_grids(std::vector<Case>& list) {
   for (const std::int64_t d : {1, 2, 3})
     add_case(list, "on_cell_edges_d" + std::to_string(d), [d](auto seed) {
-      // Coordinates are multiples of powers of two, so points and cluster borders are on cell edges of any regular
-      // grid.
+      // Coordinates are integers from 0 to 64, so that many points and cluster borders are exactly on cell edges.
       CaseData data = plain(lattice(5000, d, 64, seed), 16);
       for (std::int64_t dim = 0; dim < d; ++dim) {
         data.points(0, dim) = 0;
@@ -516,7 +522,8 @@ void add_grids(std::vector<Case>& list) {
       return data;
     });
   add_case(list, "few_cells_of_a_fine_grid", [](auto seed) {
-    // Few different integers that each occur many times, like the colours of a picture.
+    // The points have few different integer coordinates, and each point occurs many times, like the colours of a
+    // picture.
     CaseData data = plain(lattice(20000, 3, 9, seed), 40);
     for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
     data.well_conditioned = false;
@@ -551,12 +558,12 @@ void add_grids(std::vector<Case>& list) {
   });
   add_case(list, "offset_1e8_d1", [](auto seed) {
     CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
-    // In float, these rows have only some hundred different values.
+    // If these rows are rounded to float, only about 125 different values remain.
     data.well_conditioned = false;
     return data;
   });
   add_case(list, "greatest_values", [](auto seed) {
-    // The ranges of the columns exceed the largest float.
+    // The difference between the largest and the smallest value of a column exceeds the largest float.
     CaseData data = plain(uniform(2000, 2, seed, -3.4e38, 3.4e38), 6);
     data.well_conditioned = false;
     return data;
@@ -594,7 +601,7 @@ void add_layouts(std::vector<Case>& list) {
 
 std::vector<Case> make_cases() {
   std::vector<Case> list;
-  // Sizes at, below and above every tile size; one and many dimensions; k = 1 and k = n.
+  // Sizes below, at and above every tile size, with one and many dimensions, and with k = 1 and k = n.
   list.push_back(sized(1, 1, 1));
   list.push_back(sized(2, 3, 2));
   list.push_back(sized(17, 1, 17));
@@ -671,7 +678,8 @@ std::string broken_invariant(const KMeansResult<T>& result) {
   return counts == result.counts ? "" : "the counts do not match the labels";
 }
 
-/// Returns the scale of the rounding errors of an inertia: the squared extent of the data times the sum of the weights.
+/// Returns the magnitude to which rounding errors of an inertia are relative: the squared extent of the data times the
+/// sum of the weights.
 template <class T>
 double inertia_scale(const Problem<T>& problem) {
   double scale = 0;
@@ -706,7 +714,7 @@ std::string different_bits(const KMeansResult<T>& result, const KMeansResult<T>&
     return "the history holds " + std::to_string(result.history.size()) + " iterations";
   if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
     return "it stopped for another reason";
-  // The inertias in the history are computed from sums, so they may deviate by rounding.
+  // The inertias in the history are computed from sums, so they may differ from the oracle's by rounding.
   const double rounding = 1e-13 * inertia_scale(problem) + 1e-300;
   for (std::size_t step = 0; step < truth.history.size(); ++step) {
     const KMeansIteration& is = result.history[step];
@@ -753,7 +761,7 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
 
 namespace {
 
-// Scales rows to unit length. For such rows the cosine metric equals the Euclidean one.
+// Scales rows to unit length. For such rows, the cosine metric and the Euclidean metric give the same result.
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

@@ -1,5 +1,5 @@
-// Small problems, each with one difficult property, on which every variant is compared with the oracle. Used by
-// kmeans_test, by `gradus verify`, and by the harness before timing.
+// Small problems, each with one difficult property. Every variant is compared with the oracle on these problems.
+// kmeans_test, `gradus verify` and the benchmark harness (before it measures times) make this comparison.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,12 @@ struct CaseData : KMeansOptions {
 
   Matrix<double> points;
   std::vector<double> weights;
-  /// A factor for the float version of cases whose points or weights exceed the range of float.
+  /// Factors that scale the float version of cases whose points or weights exceed the range of float.
   double float_scale = 1;
   double float_weight_scale = 1;
-  std::vector<std::int64_t> first_rows;  ///< rows that are the initial centroids; empty: the first k
+  std::vector<std::int64_t> first_rows;  ///< the rows that are the initial centroids; if empty, the first k rows
   std::int64_t padding = 0;              ///< number of elements between rows
+
   /// True if textbook arithmetic should agree with the oracle, because neither ties nor cancellation affect the result.
   bool well_conditioned = true;
 };
@@ -39,15 +40,16 @@ void accept_coinciding_points(KMeansOptions& options);
 
 /// Checks a result against its contract. Returns "" if the result is correct, otherwise a description of the defect.
 ///
-/// Textbook rounding sometimes moves a point on the border of two clusters to the other cluster, and the centroids
-/// follow. So the contract `within` promises an inertia as good as the oracle's, and labels and counts that match each
-/// other. It promises centroids near the oracle's only for `well_conditioned` data.
+/// If a point is on the border of two clusters, textbook rounding and the oracle sometimes assign it to different
+/// clusters. This also changes the centroids. Therefore the contract `within` promises only two things for all data:
+/// the inertia is as good as the oracle's, and labels and counts match each other. For `well_conditioned` data, it also
+/// promises centroids near the oracle's.
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
                     const core::Contract& contract, bool well_conditioned);
 
-/// A case with elements of type T. The oracle's answer is computed on first use and shared by all variants and thread
-/// counts.
+/// A case with elements of type T. The oracle's result is computed on first use, and all variants and thread counts are
+/// compared with it.
 template <class T>
 class PreparedCase {
  public:
@@ -58,15 +60,17 @@ class PreparedCase {
   const KMeansOptions& options() const { return options_; }
   const KMeansMemory<T>& memory() const { return memory_; }
   const KMeansResult<T>& truth() const;
-  /// Returns true if a variant with this contract promises a property of its result for this case.
+  /// Returns true if the contract promises anything about a variant's result for this case.
   bool promises(const core::Contract& contract) const {
     return contract != core::Contract::within || well_conditioned_;
   }
-  /// Compares a result for points() and options() with the oracle's. Returns "" if the result keeps the contract.
+  /// Compares a result for points() and options() with the oracle's result. Returns "" if the result keeps the
+  /// contract, otherwise a description of the defect.
   std::string compare_with_truth(const KMeansResult<T>& result, const core::Contract& contract) const {
     return compare(result, truth(), problem_, contract, well_conditioned_);
   }
-  /// Runs `variant` on the case and compares the result. Returns "" if the result is correct.
+  /// Runs `variant` on the case and compares the result. Returns "" if the result is correct, otherwise a description
+  /// of the defect.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
@@ -83,7 +87,7 @@ class PreparedCase {
   bool well_conditioned_ = true;
 };
 
-/// The interface of a case for loops over all problems and cases.
+/// Makes the cases of this problem available to loops over all problems.
 struct Trial : Room {
   using Variant = kmeans_detail::Variant;
   using Case = kmeans_detail::Case;

@@ -1,4 +1,5 @@
-// The option of the task-graph variants that names a file for a picture of the graph.
+// The option with which a user requests a picture of the task graph. Its value is the name of the file. The variants
+// with a task graph have this option.
 #pragma once
 
 #include <string>

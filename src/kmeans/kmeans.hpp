@@ -9,8 +9,8 @@ namespace gradus::kmeans_detail {
 void check_options(const KMeansOptions& options);
 /// Checks the number of clusters. `points` is the number of points on all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);
-/// Throws InputError because there are more clusters than points. `point` and `which` describe the points in the
-/// message.
+/// Throws InputError because there are more clusters than points. `point` and `which` are the words for the points in
+/// the message.
 [[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "",
                                 const ErrorMessage& other_remedy = {});
 
@@ -24,9 +24,9 @@ void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
 template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone);
-/// Checks the numbers of clusters to compare, and refuses options that apply to a single fit only.
+/// Checks the numbers of clusters to compare. Rejects options that apply to a single fit only.
 void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution);
-/// Throws UsageError if the caller passes memory for labels, because the choice of initial centroids computes none.
+/// Throws UsageError if the caller passes memory for labels. A choice of initial centroids computes no labels.
 template <class T>
 void check_no_labels(const KMeansMemory<T>& memory);
 

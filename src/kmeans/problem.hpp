@@ -34,44 +34,45 @@ struct Shape {
   std::int64_t clusters = 0;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
-  double first_distances = 0;  ///< number of distances per point that the choice of the initial centroids computes
+  double first_distances = 0;  ///< distances that are computed per point to choose the initial centroids
 
-  /// Returns the multiply-adds of one assignment without pruning.
+  /// Returns the number of multiply-adds of one assignment without pruning.
   double operations() const {
     return static_cast<double>(points) * static_cast<double>(dimensions) * static_cast<double>(clusters);
   }
-  /// Returns the multiply-adds of choosing the initial centroids without pruning.
+  /// Returns the number of multiply-adds that are needed to choose the initial centroids without pruning.
   double first_operations() const {
     return static_cast<double>(points) * static_cast<double>(dimensions) * first_distances;
   }
-  /// Returns the bytes of the points, which one pass reads.
+  /// Returns the size of the points in bytes. One pass reads each byte once.
   double bytes() const { return static_cast<double>(points) * static_cast<double>(dimensions) * element_bytes; }
 };
 
-/// Facts about the points that are known before the first iteration and do not depend on the order of points.
+/// Facts about the points that are known before the first iteration. They do not depend on the order of the points.
 ///
-/// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Means depend only on the
-/// ratios of weights, and no product of scaled weights overflows.
+/// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Scaling is possible because
+/// means depend only on the ratios of weights. Scaling ensures that no product of scaled weights overflows.
 struct Statistics {
   std::vector<double> lowest;  ///< least value of each column, over points and initial centroids
   std::vector<double> highest;
-  std::vector<double> middle;       ///< rounded middle of `lowest` and `highest`
-  std::vector<core::Grid> columns;  ///< grid of the values x, and of x times a scaled weight
+  std::vector<double> middle;       ///< the middle between `lowest` and `highest`, rounded
+  std::vector<core::Grid> columns;  ///< per column: grid of the values x, and of the products of x and a scaled weight
   std::vector<double> to_high;      ///< Grid::to_high of each column, contiguous for vector instructions
   core::Grid weight;                ///< grid of scaled weights
   int weight_exponent = 0;          ///< 0 if there are no weights
   double weight_scale = 1;          ///< 2^-weight_exponent
-  core::TotalGrid inertia;  ///< grid of D(x, c) with c in the columns' ranges, also of D(x, c) times a scaled weight
-  double coordinate_scale = 1;  ///< a power of two that scales coordinate differences to at most 1
+  core::TotalGrid inertia;          ///< grid of the squared distances between points in the columns' ranges, and of
+                                    ///< these distances times a scaled weight
+  double coordinate_scale = 1;      ///< a power of two that scales coordinate differences to at most 1
 
-  /// The exponent of the lowest bit of any scaled weight; `finest` has the exponent of the lowest bit in each column.
-  /// The exponents of the columns come with the ranges or are computed on first use. All copies of the statistics share
-  /// them.
+  /// `finest_weight` is the exponent of the lowest bit of any scaled weight. `finest` holds the exponent of the lowest
+  /// bit in each column. `finest` is filled together with the ranges or on first use, and all copies of the statistics
+  /// share it.
   int finest_weight = 0;
   std::shared_ptr<std::vector<int>> finest = std::make_shared<std::vector<int>>();
 
-  /// Returns true if the limbs hold the column's values times scaled weights exactly. Returns false if this is not
-  /// known.
+  /// Returns true if it is known that the limbs exactly represent every product of a value of the column and a scaled
+  /// weight.
   bool is_on_grid(std::int64_t dim) const {
     const auto column = static_cast<std::size_t>(dim);
     return !finest->empty() && (*finest)[column] + finest_weight >= columns[column].unit;
@@ -94,19 +95,21 @@ struct Problem {
   double shift_limit = 0;          ///< the fit stops if the squared movement is at most this value; 0: no such limit
   std::int64_t changed_limit = 0;  ///< the fit stops if at most this many labels changed
   EmptyCluster empty = EmptyCluster::relocate;
-  /// The number of different points of positive weight if this number is less than the number of clusters
-  /// (KMeansFewerDistinct::accept). Otherwise any larger number.
+  /// The number of different points of positive weight, if it is less than the number of clusters
+  /// (KMeansFewerDistinct::accept). Otherwise any number that is not less than the number of clusters.
   std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
-  /// The place of `points`, and their position among the rows of all ranks. Null if no variant runs the problem.
+  /// Provides `points`, wherever they are, and their position among the rows of all ranks. Null if no variant runs the
+  /// problem.
   const PointSource<T>* source = nullptr;
-  std::int32_t* labels_on_gpu = nullptr;  ///< receives the labels on the GPU if the engine can write them; may be null
+  std::int32_t* labels_on_gpu = nullptr;  ///< receives the labels if the engine can write them on the GPU; may be null
   std::shared_ptr<ByteRows<T>> bytes;     ///< byte copy of the points, if seeding made one
-  bool may_copy = true;                   ///< true if memory suffices for RowFacts::copy_bytes
+  bool may_copy = true;  ///< true if there is enough memory for the copy that RowFacts::copy_bytes measures
   core::ExactAccumulator* rank_inertia = nullptr;  ///< receives this rank's inertia from finish()
   Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< the state from which the fit resumes; null: start at the beginning
   std::stop_token stop;                     ///< stop request of the job; core/stop.hpp says how to poll it
+
   /// Called now and then by the calling thread with the number of points that the last assignment has labelled. May be
   /// empty.
   std::function<void(std::int64_t)> progress;
@@ -126,7 +129,7 @@ Shape shape_of(const Problem<T>& problem) {
   return {problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)), !problem.weights.empty()};
 }
 
-/// A point to subtract from a sum, with coordinates in host memory.
+/// A point to subtract from a sum. Its coordinates are in host memory.
 template <class T>
 struct RemovedPoint {
   const T* row = nullptr;
@@ -134,8 +137,8 @@ struct RemovedPoint {
   double scaled_weight = 1;
 };
 
-/// The interface of this room for core/ladder.hpp. A run performs a whole fit from the problem's initial centroids. If
-/// a variant supports views of GPU memory, Problem::source provides its points on the GPU.
+/// The interface of this room for core/ladder.hpp. Running a variant performs a whole fit from the problem's initial
+/// centroids. If a variant supports views of GPU memory, Problem::source provides its points on the GPU.
 struct Room {
   static constexpr std::string_view name = "kmeans";
   using Shape = kmeans_detail::Shape;
@@ -144,16 +147,16 @@ struct Room {
   using Problem = kmeans_detail::Problem<T>;
   template <class T>
   using Result = KMeansResult<T>;
-  /// Additional fields of a row.
+  /// Additional fields of a variant's row in the table.
   struct RowFacts {
-    /// Returns the bytes of a copy of the points in host memory that makes iterations faster. Null if the variant makes
-    /// none.
+    /// Returns the size in bytes of the variant's copy of the points in host memory, which makes iterations faster.
+    /// Null if the variant makes no such copy.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };
 };
 using Variant = core::Variant<Room>;
 
-// Functions for the rows of variants.
+// Functions that the table rows of variants use.
 
 inline constexpr core::Contract exact{core::Contract::same_bits};
 inline constexpr core::Contract textbook{core::Contract::within, 1e-4, "inertia"};
@@ -165,15 +168,15 @@ inline core::Support at_most(std::int64_t most, const char* what, std::int64_t w
 }
 
 core::Rows<Variant> variants();
-/// The table of variants, for code that does not know the problem's types.
+/// The table of variants, for code that does not know the types of the problem.
 extern const core::Ladder ladder;
 
 /// Returns the variant to use if `Execution::variant` is empty. The result depends only on shape, machine and requested
 /// device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
-/// Estimates the time of a production variant's pass on one core; nanoseconds_of_distances() estimates the distances of
-/// all points to all centroids.
+/// Estimates the time that a pass of a production variant takes on one core. nanoseconds_of_distances() estimates the
+/// time for the distances of all points to all centroids.
 double nanoseconds_of_a_pass(const Shape& shape);
 double nanoseconds_of_distances(const Shape& shape);
 

@@ -1,5 +1,6 @@
-// Starts a public k-means call (see execution/whole_call.hpp): determines where the job runs and which rows this
-// process has. Ranks that share the rows (Execution::communicator) first check that they all have the same options.
+// Functions that start a public k-means call (see execution/whole_call.hpp): they determine where the job runs and
+// which rows this process has. Ranks that share the rows (Execution::communicator) first check that all ranks have the
+// same options.
 #pragma once
 
 #include <span>
@@ -26,16 +27,16 @@ struct JobPlace {
   core::RankRows rows;
 };
 
-/// Returns the place of the job on this rank, with the ranks' stop token. Throws UsageError unless all ranks have the
-/// same `call` and the same number of columns. Throws UnsupportedError if an array is on a GPU, if the requested
-/// variant does not run on ranks, or if a call that uses no variant requests a GPU. Throws InputError if no rank has a
-/// row.
+/// Returns the place of the job on this rank, with the ranks' common stop token. Throws UsageError unless all ranks
+/// pass the same `call` and the same number of columns. Throws UnsupportedError if an array is on a GPU, if the
+/// requested variant does not run on ranks, or if a GPU is requested for a call that uses no variant. Throws InputError
+/// if no rank has a row.
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);
 
 /// Returns the place of a job with or without other ranks. In a single process, the job runs where the points are.
-/// `call` returns the text that the ranks compare.
+/// `call()` returns the text that the ranks compare; a single process does not call it.
 template <class T, class Call>
 JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                       const Call& call, const Execution& execution, RunsVariant runs_variant) {
@@ -44,11 +45,11 @@ JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<
   return begin_on_ranks(ranks, points, places, call(), execution, runs_variant);
 }
 
-/// Returns this machine with the rank's share of the GPU memory, for automatic choices.
+/// Returns this machine with only the rank's share of the GPU memory, for automatic choices.
 execution::Machine machine_of_rank(const Execution& execution);
 
-/// Returns this rank's weights, or none if no rank has any. Throws InputError if only some of the ranks with rows have
-/// weights.
+/// Returns this rank's weights. They are empty if no rank has weights. Throws InputError if some ranks with rows have
+/// weights and others have none.
 template <class T>
 VectorView<const T> weights_of_rank(core::Ranks& ranks, MatrixView<const T> points, VectorView<const T> weights);
 

@@ -50,7 +50,7 @@ core::Rows<Variant> variants() { return table; }
 
 namespace {
 
-/// Returns shapes with few, some and many columns. They cover the variants that are specialised for some numbers of
+/// Returns shapes with few, some and many columns, to cover the variants that are specialised for certain numbers of
 /// columns.
 std::vector<Shape> usual_shapes() {
   std::vector<Shape> shapes;
@@ -67,7 +67,7 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 namespace {
 
 /// Returns true if every usable GPU has room for the points and for the memory of the variant and of k-means||, with
-/// one eighth to spare. An automatic choice of the GPU must not cause a job to be refused.
+/// one eighth to spare. The margin is needed because an automatic choice of the GPU must not cause a job to be refused.
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
   double needed = shape.bytes() + static_cast<double>(std::max(variant.memory(shape, 1).device,
                                                                gpu_cover_bytes(shape.points, shape.dimensions, true)));
@@ -77,15 +77,16 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   return true;
 }
 
-/// Returns the best GPU variant for the shape, even if it cannot run here.
+/// Returns the best GPU variant for the shape, even if this variant cannot run here.
 const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  // From a quarter of a million points, the time to order them is recovered within about thirty iterations
+  // With about 260,000 points or more, ordering the points saves more time in about thirty iterations than it takes
   // (docs/decisions/0025).
   const bool ordered = shape.points >= 1 << 18 && cuda_ordered_rung.supports(shape, machine) &&
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;
-  // Both variants for few columns compute sixteen columns if there are more than eight. There, cuda_tensor is faster
-  // from about a hundred clusters (docs/decisions/0021).
+  // With more than eight columns, both variants for few columns (cuda_ordered and cuda_small_dim) compute as if there
+  // were sixteen columns. In this case, cuda_tensor is faster than both from about a hundred clusters on
+  // (docs/decisions/0021).
   const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
   return tiled ? cuda_tensor_rung : few_columns;
 }
@@ -93,8 +94,8 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
 }  // namespace
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // The first use of the GPU in a process takes about 0.3 s. If an iteration and seeding need fewer multiply-adds than
-  // this, the CPU finishes within that time (docs/decisions/0020).
+  // The first use of the GPU in a process takes about 0.3 s. If an iteration or the seeding needs fewer multiply-adds
+  // than the following limits, the CPU finishes it within this time (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
   constexpr double first_worth_a_gpu = 2e9;
   const bool much_work = shape.operations() >= worth_a_gpu || shape.first_operations() >= first_worth_a_gpu;
@@ -106,8 +107,8 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // A table of cells is worthwhile from about ten thousand points; in one dimension, also with many clusters.
-  // simd_bounds itself decides when to use its bounds.
+  // A grid of cells is worthwhile from about ten thousand points on. In one dimension, it is also worthwhile with many
+  // clusters. simd_bounds itself decides when to use its bounds.
   constexpr std::int64_t many_on_a_line = 128;
   const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
   const bool grid = shape.dimensions <= grid_dim_limit &&
@@ -116,7 +117,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   return shape.dimensions <= small_dim_limit ? simd_small_dim_rung : simd_bounds_rung;
 }
 
-// Rough times on a Xeon with AVX-512; only the order of magnitude matters.
+// Rough times on a Xeon with AVX-512. Only their order of magnitude matters.
 double nanoseconds_of_a_pass(const Shape& shape) {
   const auto d = static_cast<double>(shape.dimensions);
   const double point = 30 + 0.125 * d * shape.element_bytes + 0.01 * d * static_cast<double>(shape.clusters);

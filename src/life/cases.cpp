@@ -66,7 +66,7 @@ Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std
           }};
 }
 
-/// On the plane: patterns at rest near boundaries of squares of 64 cells, and gliders that hit or pass them.
+/// Places blocks, blinkers and gliders at random on the plane. The gliders may hit or pass the other patterns.
 Case islands_case(std::int64_t generations) {
   return {"islands " + std::to_string(generations), [=](std::uint64_t seed) {
             CaseData data{LifeGrid(200, 230), {}};
@@ -107,7 +107,8 @@ std::vector<Case> make_cases() {
   using enum LifeBoundary;
   std::vector<Case> all;
   for (const LifeBoundary boundary : {dead, torus, plane}) {
-    // All small sizes, in which neighbours may count twice and rows are shorter than a word.
+    // Small grids. Their rows are up to one cell longer than a word, and on the smallest tori a cell may count twice as
+    // a neighbour.
     for (const std::int64_t height : {1, 2, 3, 5})
       for (const std::int64_t width : {1, 2, 3, 31, 32, 33, 63, 64, 65})
         all.push_back(soup_case({height, width, boundary, 3, "B2/S12"}));
@@ -213,7 +214,8 @@ std::string fault_in_window(const LifeGridView& first, const LifeGridView& resul
     return y >= 0 && x >= 0 && y < first.height && x < first.width;
   };
   const auto around = [](std::int64_t place, std::int64_t size) { return (place % size + size) % size; };
-  // The oracle's field, which loses a cell at each side per generation.
+  // The oracle's field. The field loses a cell at each side per generation. So at each side, it begins `reach` cells
+  // beyond the window.
   const std::int64_t reach = options.generations;
   Field past{top - reach, left - reach, side + 2 * reach, side + 2 * reach, false, {}};
   for (std::int64_t y = past.top; y < past.top + past.height; ++y)

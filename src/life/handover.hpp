@@ -4,8 +4,8 @@
 // pattern shows only during the run. For example, three distant cells under B1357/S1357 take hours with the variants
 // that compute every cell, and a tenth of a second with `hashlife`. The run starts with a variant that computes every
 // cell. Its speed gives a lower bound for the remaining time, unless the pattern stabilizes. `hashlife` gets a fraction
-// of that time, and starts from the current generation. If it does not finish in time, the first variant continues. The
-// next attempt follows when the run has taken twice as long.
+// of that time, and starts from the current generation. If `hashlife` does not finish in time, the first variant
+// continues. `hashlife` gets its next attempt when the elapsed time of the run has doubled.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace gradus::life_detail {
 
 struct HandoverLimits {
   double first_look = 0.02;     ///< seconds of the run before the first estimate
-  double worth_an_attempt = 1;  ///< minimum of the remaining seconds for an attempt
+  double worth_an_attempt = 1;  ///< minimum remaining seconds for which an attempt is made
   // The time of an attempt is limited by these fractions of the elapsed and of the remaining time.
   double of_the_past = 0.25;
   double of_the_rest = 1.0 / 16;

@@ -66,14 +66,14 @@ Islands::Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top)
 }
 
 int Islands::scale() const {
-  // Many blocks are a soup rather than islands. Larger steps then reduce the time for copying.
+  // If there are many blocks, they form a soup rather than islands. Larger steps then reduce the time for copying.
   return blocks_.size() < 512 ? 0 : blocks_.size() < 16384 ? 2 : 4;
 }
 
 std::int64_t Islands::next_step(std::int64_t most) const { return std::min((side / 2) << scale(), most); }
 
 std::vector<Islands::Island> Islands::find(int scale) const {
-  // Groups squares of 64 << scale cells. Squares that touch are in the same group.
+  // Groups squares whose sides have 64 << scale cells. Squares that touch are in the same group.
   ByPlace<std::int32_t> squares;
   squares.reserve(2 * blocks_.size());
   std::vector<Place> places;

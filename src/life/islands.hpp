@@ -2,10 +2,10 @@
 // Empty space and islands at rest are skipped.
 //
 // A cell's state after K generations depends on the cells within distance K. Live cells more than 2 K apart therefore
-// cannot interact in K generations. The plane is cut into squares of 2 K cells. Cells of squares that do not touch are
-// more than 2 K apart, so each group of touching squares with live cells is an island. After K generations, the islands
-// are determined again. If an island equals its state K generations earlier and has not merged with another island, it
-// will repeat.
+// cannot interact in K generations. The plane is cut into squares whose sides have 2 K cells. If two squares do not
+// touch, their cells are more than 2 K apart. So each group of touching squares with live cells is an island. After K
+// generations, the islands are determined again. If an island has not merged with another island and equals its state K
+// generations earlier, it is at rest: it will repeat.
 //
 // Source: the light cone of cellular automata; skipping patterns at rest follows Golly's QuickLife.
 #pragma once
@@ -22,7 +22,8 @@ namespace gradus::life_detail {
 
 class Islands {
  public:
-  /// Takes cells whose first one is in column `left`, a multiple of 64, and row `top`. Bits past the width must be 0.
+  /// Takes the live cells of a grid. The grid's first cell is in row `top` and column `left`. `left` must be a multiple
+  /// of 64. Bits past the width must be 0.
   Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top);
 
   /// Advances a grid in place. No live cell may reach the border of the grid.
@@ -43,12 +44,12 @@ class Islands {
   LifeGrid grid(std::int64_t& left, std::int64_t& top, const std::function<void(std::uint64_t bytes)>& check) const;
 
  private:
-  /// 64 x 64 cells. The first one is in row 64 y and column 64 x.
+  /// 64 x 64 cells. The first cell is in row `64 * y` and column `64 * x`.
   struct Block {
     std::int64_t y = 0;
     std::int64_t x = 0;
     std::array<std::uint64_t, 64> rows = {};
-    std::int32_t island = -1;  ///< index of the island of the last step to which the block belongs; -1: none or several
+    std::int32_t island = -1;  ///< index of the island that held the block in the last step; -1: none or several
   };
   struct Island {
     std::vector<std::int32_t> blocks;

@@ -24,7 +24,7 @@ struct Shape {
   std::int64_t width = 0;
   std::int64_t generations = 1;
   LifeBoundary boundary = LifeBoundary::plane;
-  bool lights_up = false;  ///< true if the rule has B0
+  bool lights_up = false;  ///< true if the rule has B0: empty space comes alive
   bool stepwise = false;   ///< true if the driver examines each generation
   bool tree = false;
 
@@ -33,8 +33,8 @@ struct Shape {
   }
 };
 
-/// Generations of a grid with a border. For the plane, the driver uses grids with a `dead` boundary whose border no
-/// cell can reach. Variants with RowFacts::plane support the plane directly.
+/// Generations of a grid with a border. For the plane, the driver uses grids with a `dead` boundary that are so large
+/// that no live cell can reach the border. Variants with RowFacts::plane support the plane directly.
 struct Problem {
   LifeGridView cells;   ///< bits past the width may have any value
   LifeGridSpan result;  ///< same size as `cells`; may be the same memory
@@ -46,8 +46,8 @@ struct Problem {
   std::int64_t generations = 0;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains polling
 
-  // For variants that support the plane: the cells as a tree, or null, and the place of the first cell or of the tree's
-  // centre.
+  // For variants that support the plane: `tree` holds the cells as a tree, or is null. `left` and `top` are the place
+  // of the first cell or, if there is a tree, of its centre.
   std::int64_t left = 0;
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;

@@ -242,7 +242,8 @@ class Movement {
       : tree_(tree), across_(-Int128{across}), down_(-Int128{down}), look_(stop, stopped) {
     const auto farther = static_cast<std::uint64_t>(std::max(std::abs(across), std::abs(down)));
     level_ = std::max(tree_.nodes[tree_.root].level, static_cast<std::int32_t>(std::bit_width(farther)) + 1) + 1;
-    // The level of the root of the moved tree. This root is a window onto the given root and the empty space around it.
+    // level_ is the level of the root of the moved tree. This root is a window onto the given root and the empty space
+    // around the given root.
     while (tree_.nodes[tree_.root].level <= level_) expand(tree_);
     windows_.resize(static_cast<std::size_t>(level_) + 1);
   }
@@ -258,7 +259,7 @@ class Movement {
   }
 
  private:
-  /// Returns the four inner quarters, which surround the centre, if all outer ones are empty.
+  /// If all outer parts are empty, returns the four inner parts, which surround the centre.
   std::optional<std::array<std::uint32_t, 4>> inner_quarters(const std::array<std::uint32_t, 4>& whole) const {
     std::array<std::uint32_t, 4> inner{};
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
@@ -270,8 +271,8 @@ class Movement {
     return inner;
   }
 
-  /// Returns bit `level` of the distance between a window and the first of its four squares. The distance of the
-  /// outermost window is the distance moved plus half of its side.
+  /// Returns bit `level` of the distance between a window and the first of its four squares. For the outermost window,
+  /// this distance is the distance of the move plus half of the side of the window.
   bool is_far(Int128 distance, std::int32_t level) const {
     if (level == level_ - 1) return distance >= 0;
     return (distance >> std::min(level, 126) & 1) != 0;

@@ -15,7 +15,7 @@
 
 namespace gradus::life_detail {
 
-/// The maximum level of a tree. The magnitudes of its coordinates are below 2^(this - 1).
+/// The maximum level of a tree. The magnitudes of its coordinates are below 2^(most_tree_levels - 1).
 inline constexpr int most_tree_levels = 140;
 
 /// Builds trees in which equal parts share a node.
@@ -59,8 +59,8 @@ LifeTree life_tree(const LifeGridView& cells, std::int64_t left, std::int64_t to
 /// Makes the root the centre of a new root, one level higher.
 void expand(LifeTree& tree);
 
-/// Returns the root of the smallest tree with the same cells and centre. The root may be a new node. Its quarters are
-/// nodes of the tree.
+/// Returns the root of the smallest tree with the same cells and centre. The root may be a new node, but its quarters
+/// are nodes of the given tree.
 LifeTree::Node tight_root(const LifeTree& tree);
 
 /// Moves the cells `across` columns to the right and `down` rows down.

@@ -47,12 +47,12 @@ bool is_made_of(std::string_view text, std::string_view letters) {
   return text.find_first_not_of(letters) == std::string_view::npos;
 }
 
-/// Returns true for lists followed by this letter.
+/// Returns true if the rule consists of lists of numbers, followed by this letter.
 bool are_lists_with(std::string_view rule, char letter) {
   return rule.size() > 1 && rule.back() == letter && is_made_of(rule.substr(0, rule.size() - 1), lists);
 }
 
-/// Recognises rules of other kinds by the names that other programs use.
+/// Recognises rules that are given as tables, by the names that other programs use.
 bool is_table(std::string_view rule) {
   constexpr std::string_view within[] = {"history", "super", "margolus", "turmite", "langton", "lifeon"};
   constexpr std::string_view before[] = {"wireworld", "jvn",      "nobili",  "hutton",    "codd",    "banks",
@@ -65,7 +65,7 @@ bool is_table(std::string_view rule) {
 
 struct Family {
   std::string_view what;
-  bool (*holds)(std::string_view rule);  ///< for a rule that is in lower case and not in B/S form
+  bool (*holds)(std::string_view rule);  ///< called with lower-case rules that are not in B/S form
 };
 constexpr Family families[] = {
     {"neighbourhoods that reach further than one cell (Larger than Life)",

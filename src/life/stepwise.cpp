@@ -40,7 +40,7 @@ void Steps::note_hash() {
       return;
     }
   seen_.emplace(hash, generation);
-  if (std::has_single_bit(seen_.size()))  // the next entry doubles the size of the table
+  if (std::has_single_bit(seen_.size()))  // the table will double its size for the next entry
     execution::check_memory(core::checked_multiply(std::uint64_t{64}, std::uint64_t{seen_.size()}, "generations"),
                             *job_.execution, "generations that are all different are kept; set a lower limit");
 }

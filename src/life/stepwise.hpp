@@ -8,7 +8,7 @@
 
 namespace gradus::life_detail {
 
-/// Hashes each generation and searches for it among the earlier ones.
+/// Hashes each generation and searches for an equal one among the earlier generations.
 class Steps {
  public:
   Steps(const Job& job, World& world, const LifeMemory& memory, LifeResult& result)
@@ -18,7 +18,8 @@ class Steps {
 
  private:
   void note_hash();
-  /// Recomputes an earlier generation and compares the pattern with it, cell by cell. Returns true if they are equal.
+  /// Recomputes an earlier generation and compares the present pattern with it, cell by cell. Returns true if they are
+  /// equal.
   bool is_generation(std::int64_t generation);
 
   const Job& job_;

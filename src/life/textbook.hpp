@@ -29,7 +29,8 @@ class Numbers {
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// Copies cells of the opposite side of a torus: to both ends of row y, or to the rows beyond the first and last row.
+  /// Two functions for a torus, which copy cells of the opposite side. wrap_row() copies cells to both ends of row y.
+  /// wrap_ends() copies cells to the rows beyond the first and the last row.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];
@@ -78,14 +79,14 @@ void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem)
   }
 }
 
-/// Returns the number of generations of packed cells that a thread team computes before it ends. They take some
-/// milliseconds.
+/// Returns the number of generations of packed cells that a thread team computes before it ends. These generations
+/// take some milliseconds.
 inline std::int64_t generations_of_a_team(const Problem& problem) {
   const double area = static_cast<double>(problem.cells.height) * static_cast<double>(problem.cells.width);
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);
 }
 
-/// Returns the memory of two such grids.
+/// Returns the memory of two grids of this cell type, with their borders.
 template <class Cell>
 core::Memory two_grids(const Shape& shape, int) {
   const auto area = core::checked_multiply(static_cast<std::uint64_t>(shape.height) + 2,

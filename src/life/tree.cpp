@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 namespace {
 
 constexpr std::int32_t leaf_level = 3;
-constexpr std::int32_t greatest_level = most_tree_levels - 20;  // the rest is room for growth during a run
+constexpr std::int32_t greatest_level = most_tree_levels - 20;  // higher levels are room for growth during a run
 
 }  // namespace
 

@@ -26,8 +26,8 @@ struct PlacedTree {
 /// levels, or a missing root.
 void check_tree(const LifeTree& tree);
 
-/// Returns the bounding box of the live cells, for estimates. If they are more than 2^62 apart, returns a box with 2^30
-/// cells on a side.
+/// Returns the bounding box of the live cells, for estimates. If live cells are more than 2^62 apart, returns a box
+/// with 2^30 cells on a side.
 Box box_of(const PlacedTree& placed);
 
 /// If no memory can hold the smallest grid with all live cells, throws Error with a message that ends with `way_out`.

@@ -28,9 +28,9 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
-// Returns true if passes of several generations on a thread team pay. Waking the team takes some microseconds, and each
-// pass has two barriers. Such passes also help a single core, except on grids that are a few words wide, whose columns
-// fill registers.
+// Returns true if passes of several generations on a thread team save time. Waking the team takes some microseconds,
+// and each pass has two barriers. On a single core, such passes also save time, unless the grid is only a few words
+// wide. Grids of this width are stored by columns, which fill registers.
 bool passes_pay(const Shape& shape) {
   const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
   const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
@@ -38,8 +38,9 @@ bool passes_pay(const Shape& shape) {
   return updates > worth_a_team && (shape.width > 256 || shape.height > 1024);
 }
 
-/// Returns true if a GPU that the user did not request finishes sooner, including its start-up and the transfers. A GPU
-/// is used only for grids that are computed in one go, not for grids that the driver examines or enlarges repeatedly.
+/// Returns true if a GPU finishes sooner than the CPU, although its start-up and the transfers take time. Called only
+/// if the user did not request a GPU. A GPU is used only for grids that are computed in one go, not for grids that the
+/// driver examines or enlarges repeatedly.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   if (shape.boundary == LifeBoundary::plane || shape.stepwise || shape.tree) return false;
   constexpr double of_a_core = 7e10;  // cell updates per second of a core
@@ -69,7 +70,8 @@ std::vector<Shape> usual_shapes() {
 constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shapes>;
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // A pattern given as a tree has equal parts. For other patterns, only the run shows if they have: see successor().
+  // A pattern given as a tree has equal parts. For any other pattern, only the run shows whether it has equal parts:
+  // see successor().
   if (device != Device::gpu && shape.tree && hashlife_rung.supports(shape, machine)) return hashlife_rung;
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine))) return cuda_resident_rung;
   return passes_pay(shape) ? openmp_temporal_rung : bit_sliced_rung;

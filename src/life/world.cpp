@@ -36,8 +36,8 @@ constexpr std::uint16_t reversed(std::uint16_t list) {
 }  // namespace
 
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after) {
-  // With a live background, stored cells are dead. A cell with n dead neighbours has 8 - n live ones, so the lists are
-  // reversed and exchanged.
+  // If the background is alive, the stored cells are the dead cells. A cell with n dead neighbours has 8 - n live
+  // neighbours, so the lists are reversed and exchanged.
   if (alive_before) rule = {reversed(rule.survival), reversed(rule.birth)};
   if (alive_after)
     rule = {static_cast<std::uint16_t>(~rule.birth & all_counts),
@@ -112,7 +112,7 @@ void World::advance(std::int64_t generations, const StopCondition& should_stop) 
   while (generation_ < end) {
     if (should_stop && should_stop()) return;
     const std::int64_t rest = end - generation_;
-    // The first generation may need another rule than the generations after it.
+    // The first generation may need a different rule from all later generations.
     const bool is_alone = lights_up && generation_ == 0;
     if (!is_alone && (islands_ || rest > worth_islands)) {
       step_islands(rest);

@@ -14,8 +14,8 @@
 
 namespace gradus::life_detail {
 
-/// Converts a rule to cells that are stored relative to their background. `alive_before` and `alive_after` state if the
-/// background is alive before and after the generation.
+/// Converts a rule so that it applies to cells that are stored relative to their background. `alive_before` and
+/// `alive_after` state whether the background is alive before and after the generation.
 LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after);
 
 /// The start of a job and the settings for its run.
@@ -32,8 +32,8 @@ struct Job {
 
 class World {
  public:
-  /// Starts at generation 0. A bounded grid uses `memory`, which must have its size. If `memory` is empty, the grid
-  /// allocates memory. The cells are not copied yet: the first generations are computed from the job's cells.
+  /// Starts at generation 0. A bounded grid uses `memory`, which must have the size of the grid. If `memory` is empty,
+  /// the world allocates memory. The cells are not copied yet: the first generations are computed from the job's cells.
   World(const Job& job, const LifeGridSpan& memory);
 
   void advance(std::int64_t generations) { advance(generations, {}); }

@@ -33,8 +33,9 @@ concept TimedLockable = Lockable<Lock> && requires(Lock lock, std::chrono::nanos
   { lock.try_lock_for(patience) } -> std::convertible_to<bool>;
 };
 
-/// The data that the lock guards. The variables are relaxed atomics, which compile like plain variables, so that a
-/// failing lock causes no undefined behaviour. One variable is plain, for the thread sanitizer.
+/// The data that the lock guards. The variables are relaxed atomics, so that a faulty lock causes no undefined
+/// behaviour. (They compile like plain variables.) One variable is plain, so that the thread sanitizer can check the
+/// lock.
 struct alignas(lock_padding) Board {
   std::atomic<std::int64_t> entered{0};
   std::atomic<int> inside{-1};
@@ -47,7 +48,7 @@ inline std::uint64_t work(std::uint64_t value, std::int64_t steps) {
   return value;
 }
 
-/// The counters of one thread. Other threads read them only after the end.
+/// The counters of one thread. Other threads read them only after the job.
 struct alignas(lock_padding) Share {
   core::Clock::time_point begin;
   core::Clock::time_point end;
@@ -95,7 +96,8 @@ struct Contest {
   }
 };
 
-/// Runs section() under a lock object and returns its result, which is true if the thread wants another section.
+/// Calls section() while the lock object is held. Returns the result of section(), which is true if the thread wants
+/// another section.
 template <class Lock>
 struct Guard {
   template <class Section>
@@ -163,7 +165,7 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
         break;
       }
       case AcquireMode::wait: {
-        // Only the thread whose turn it is enters. It then wakes the other threads.
+        // A thread waits for its turn. After its section, it wakes the other threads.
         for (bool wants_more = true; wants_more;) {
           std::unique_lock guard(lock);
           contest.turn.wait(guard, [&] {
@@ -177,7 +179,7 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
       default: break;
     }
   }
-  // A volatile write: without it, the compiler would remove the unused work.
+  // Without this volatile write, the compiler would remove the work, because its result is not used.
   *const_cast<volatile std::uint64_t*>(&own_value) = own_value;
 }
 
@@ -194,7 +196,8 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   const cpu::PinnedTeam team(threads, execution.pinning);
   Contest<Lock> contest(problem, threads);
   std::vector<Share> shares(static_cast<std::size_t>(threads));
-  // All threads must exist at the same time, because they wait for each other. A loop could run on fewer threads.
+  // All threads must exist at the same time, because they wait for each other. OpenMP may start fewer threads than
+  // requested. The loops below would then run the parts of several threads one after another, so the job is refused.
   bool are_all_there = true;
 #pragma omp parallel num_threads(threads)
   {
@@ -218,8 +221,8 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   if (!are_all_there) throw Error("the OpenMP runtime does not give " + std::to_string(threads) + " threads");
   Result result;
   core::honour_stop(problem.stop, "stopped while threads took turns under a lock");
-  // Measures from the start of the first thread until the first thread finds all sections done. Other threads may
-  // notice the end late, because they wait for a CPU.
+  // Measures from the start of the first thread until the first thread finds that all sections are done. Other threads
+  // may notice the end late, because they wait for a CPU.
   auto begin = core::Clock::time_point::max();
   auto end = core::Clock::time_point::max();
   for (const Share& share : shares) {

@@ -27,19 +27,20 @@ struct Shape {
   AcquireMode mode = AcquireMode::lock;
 };
 
-/// Threads enter critical sections under one lock until they have entered `sections` of them in total.
+/// A job in which threads enter critical sections under one lock, `sections` times in total.
 struct Problem {
   std::int64_t sections = 0;  ///< number of critical sections of all threads together
   std::int64_t critical = 0;  ///< number of steps of work in a section, on data that the lock guards
   std::int64_t outside = 0;   ///< number of steps of work that a thread does between two sections
   AcquireMode mode = AcquireMode::lock;
-  bool times_waits = false;  ///< measures each wait, although a measurement takes as long as a short section
+  bool times_waits = false;  ///< true if each wait is measured; a measurement takes as long as a short section
   std::stop_token stop;
 
   Shape shape() const { return {.sections = sections, .mode = mode}; }
 };
 
-/// A histogram of waiting times. Each bucket is at most an eighth as wide as the times that it counts.
+/// A histogram of waiting times. The width of a bucket is at most one eighth of the smallest time in the bucket, except
+/// that times below 8 have buckets of width 1.
 class Waits {
  public:
   void add(std::uint64_t nanoseconds) {
@@ -56,8 +57,8 @@ class Waits {
     return all;
   }
   std::uint64_t longest() const { return longest_; }
-  /// Returns the time in nanoseconds that the given share of the waits did not exceed. The time may be up to an eighth
-  /// too high. Returns 0 if there are no waits.
+  /// Returns the time in nanoseconds that the given share of the waits did not exceed. The result may be up to one
+  /// eighth too high. Returns 0 if there are no waits.
   std::uint64_t percentile(double share) const {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count()));
     std::uint64_t seen = 0;
@@ -67,7 +68,7 @@ class Waits {
   }
 
  private:
-  // Each power of two has eight buckets. Each value below eight has a separate bucket.
+  // Eight buckets divide the values from one power of two to the next. Each value below eight has a separate bucket.
   static std::size_t bucket(std::uint64_t value) {
     if (value < 8) return static_cast<std::size_t>(value);
     const int power = std::bit_width(value) - 4;
@@ -91,7 +92,7 @@ struct Result {
   std::int64_t near = 0;      ///< number of hand-offs within a NUMA node, including `again`
   Waits waits;
   double seconds = 0;            ///< duration from the first section to the last
-  double processor_seconds = 0;  ///< CPU time of all threads during that time
+  double processor_seconds = 0;  ///< CPU time of all threads during `seconds`
 
   std::int64_t sections() const {
     std::int64_t all = 0;

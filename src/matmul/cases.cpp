@@ -327,7 +327,7 @@ LaidOut<T>::LaidOut(std::int64_t batches, std::int64_t rows, std::int64_t column
   const auto size =
       static_cast<std::size_t>(std::max<std::int64_t>(different * std::max(batch_stride_, line * outer), 1));
   elements_.reserve(size);
-  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // file readers and NumPy do this, too
+  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // requests large pages, as file readers and NumPy do
   elements_.assign(size, static_cast<T>(-77));
   if (layout == Layout::backwards && rows * columns > 0) {
     first_ = (rows - 1) * row_stride_ + (columns - 1) * column_stride_;

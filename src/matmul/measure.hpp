@@ -1,4 +1,4 @@
-// Measures the error of a result by comparing a sample of its elements with exact ones.
+// Measures the error of a result: compares a sample of its elements with exact values.
 #pragma once
 
 #include <stop_token>

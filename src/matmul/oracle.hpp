@@ -37,8 +37,8 @@ struct Element {
   Exact<T> magnitude;
 };
 
-/// Returns the correct values of one element of C. `before` is its old value. k may be 0 and alpha may be 0. After a
-/// stop request the result is undefined.
+/// Returns the correct values of one element of C. `before` is the old value of the element. k may be 0 and alpha may
+/// be 0. After a stop request the result is undefined.
 template <class T>
 Element<T> true_element(const Problem<T>& problem, std::int64_t batch, std::int64_t row, std::int64_t column, T before);
 

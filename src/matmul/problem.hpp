@@ -71,9 +71,9 @@ struct Problem {
   Operand<T> c;        ///< m x n
   T alpha = 1;
   T beta = 0;
-  /// The job on whose GPU all three matrices reside, or null if they are in host memory. A variant accepts such
-  /// matrices if it has Variant::device_input. Their rows are contiguous (column_stride 1) and do not overlap
-  /// (row_stride >= row length).
+  /// The job on whose GPU all three matrices reside, or null if they are in host memory. Variants with
+  /// Variant::device_input accept matrices on a GPU. The rows of these matrices are contiguous (column_stride 1) and do
+  /// not overlap (row_stride >= row length).
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
@@ -127,7 +127,8 @@ Problem<T> problem_of(MatmulView<const T> a, MatmulView<const T> b, MatmulView<T
 /// The empty result of a run: variants write into Problem::c.
 struct Done {};
 
-/// Returns the final element of C. `total` is the sum of its products, and `before` is its old value.
+/// Returns the final element of C. `total` is the sum of the element's products, and `before` is the element's old
+/// value.
 template <class T>
 GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   const T product = alpha * total;
@@ -136,7 +137,7 @@ GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
-/// Returns beta C, the result when there are no products to add.
+/// Returns beta C, which is the result if there are no products to add.
 template <class T>
 GRADUS_HOST_DEVICE T scaled(T beta, T before) {
   const T value = beta == 0 ? T{0} : beta * before;
@@ -148,7 +149,7 @@ GRADUS_HOST_DEVICE T scaled(T beta, T before) {
 template <class T>
 constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
 
-/// The unit roundoff, rounded up to two digits, as tables show it.
+/// The unit roundoff, rounded up to two digits for use in tables.
 template <class T>
 constexpr double rounded_unit = sizeof(T) == sizeof(float) ? 6e-8 : 1.2e-16;
 
@@ -173,14 +174,14 @@ struct Room {
   using Problem = matmul_detail::Problem<T>;
   template <class>
   using Result = Done;
-  /// The facts of this problem that a row states in addition to the common ones.
+  /// The facts that a row of the variant table states for this problem, in addition to the common ones.
   struct RowFacts {
     MatmulAccuracy accuracy = MatmulAccuracy::strict;
   };
 };
 using Variant = core::Variant<Room>;
 
-/// The contract of rows (variants) that add the products in the order of k and round every product and every sum.
+/// The contract of variants that add the products in the order of k and round every product and every sum.
 inline constexpr core::Contract textbook{
     .kind = core::Contract::within, .bound = rounded_unit<float>, .of = "k |A| |B|"};
 

@@ -28,7 +28,8 @@ int worth_threads(const Shape& shape, const Variant& variant, const Execution& e
                                         (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
   const int several = worth(work);
   if (several <= 1) return 1;
-  return ready(std::min(2 * several, threads), work);  // waking twice as many threads hardly takes longer
+  // Waking twice as many threads takes hardly longer than waking `several` threads.
+  return ready(std::min(2 * several, threads), work);
 }
 
 }  // namespace gradus::matmul_detail

@@ -66,7 +66,7 @@ bool tensor_f64_pays(const Shape& shape) {
 /// Returns true if the tensor cores save more time than it takes to split the elements into FP16 and to pack them.
 bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
-/// Returns true if a GPU finishes before the CPU, including start-up and transfers.
+/// Returns true if a GPU finishes before the CPU, although the GPU's start-up and the transfers take time.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   // Rates of simd_packed per core, of an H200, and of the link between the two.
   const double of_a_core = shape.element_bytes == sizeof(float) ? 5e10 : 2.5e10;

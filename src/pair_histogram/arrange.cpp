@@ -195,7 +195,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
       static_cast<std::size_t>(std::ranges::find(region.periodic, repeated == 1) - region.periodic.begin());
   const std::size_t next = (first + 1) % axes;
   const std::size_t last = (first + 2) % axes;
-  if (repeated == 2) {  // `first` is the one open vector
+  if (repeated == 2) {  // vector number `first` is the only open vector
     vectors[first] = stretched(cross(vectors[next], vectors[last]), length);
   } else {
     Vector flattest{};
@@ -210,7 +210,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   for (std::size_t vector = 0; vector < axes; ++vector) {
     std::ranges::copy(vectors[vector], region.box.begin() + static_cast<std::ptrdiff_t>(axes * vector));
     if (region.periodic[vector]) continue;
-    // Puts the points halfway along the open vector.
+    // The shift with which the points are halfway along the open vector.
     const double square = dot(vectors[vector], vectors[vector]);
     const double share = square > 0 && std::isfinite(square) ? dot(middle, vectors[vector]) / square - 0.5 : 0;
     for (std::size_t column = 0; column < axes; ++column) region.origin[column] += share * vectors[vector][column];

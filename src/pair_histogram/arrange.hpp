@@ -16,9 +16,9 @@ namespace gradus::pair_histogram_detail {
 /// * Columns in which distances are not measured are removed. If two columns of a triclinic cell are left, a third
 ///   column of zeros is added.
 /// * An open direction gets a period: four times the extent of the points or four times the reach of the bins,
-///   whichever is longer. Because the period exceeds twice every separation, the nearest image is the separation
-///   itself. In a cell, vectors perpendicular to the repeating vectors replace the open ones. A power of two that
-///   depends on the points scales their length.
+///   whichever is longer. Because the period exceeds twice every separation, the nearest image of a point is always the
+///   point itself. In a cell, vectors perpendicular to the repeating vectors replace the open vectors. The length of
+///   such a new vector is scaled by a power of two, which depends on the points.
 template <class T>
 struct Arranged {
   MatrixView<const T> points;
@@ -26,7 +26,7 @@ struct Arranged {
   PairHistogramOptions options;
   std::int64_t dimensions = 3;    ///< the number of columns in which distances are measured
   std::int64_t folded = 0;        ///< number of points and others that were moved into the box
-  std::vector<Matrix<T>> copies;  ///< memory of the views, if the caller's rows cannot be used
+  std::vector<Matrix<T>> copies;  ///< the arranged rows to which the views refer, if the caller's rows cannot be used
 };
 
 /// Arranges a job. Reads the points only if a direction is open or points are folded. Throws UsageError for invalid

@@ -19,8 +19,8 @@ namespace {
 /// is good, and 64 if it is bad.
 template <class Holds>
 double least_double(double guess, const Holds& holds) {
-  std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // here `holds` is assumed to be false
-  std::uint64_t above = std::bit_cast<std::uint64_t>(guess * (1 + 0x1p-49));  // here `holds` is assumed to be true
+  std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // holds(below) is assumed to be false
+  std::uint64_t above = std::bit_cast<std::uint64_t>(guess * (1 + 0x1p-49));  // holds(above) is assumed to be true
   if (holds(0.0)) return 0;
   if (!(guess < std::numeric_limits<double>::max()) || holds(std::bit_cast<double>(below)) ||
       !holds(std::bit_cast<double>(above))) {

@@ -15,7 +15,8 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Upper limit for the number of bins. If there were more, the memory and time of the bins themselves would dominate.
+/// Upper limit for the number of bins. With more bins than this, the memory and time of the bins themselves would
+/// dominate.
 inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
 
 class Bins {
@@ -24,16 +25,17 @@ class Bins {
   /// Leaves out bins that begin at or past the cutoff. Throws UsageError for invalid bins and InterruptedError after a
   /// stop request.
   explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
-  /// Returns an upper limit of the bytes that such bins occupy. Throws UsageError if there are more than bin_limit
-  /// bins.
+  /// Returns an upper limit of the bytes that a Bins object for these bins occupies. Throws UsageError if there are
+  /// more than bin_limit bins.
   static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// Returns count() + 1 increasing distances. Bin i holds the distances with edge i <= distance < edge i + 1.
-  /// Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i times the
-  /// width up to rounding.
+  /// Returns count() + 1 increasing distances. Bin i holds the distances from edge i (inclusive) to the next edge
+  /// (exclusive). Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i
+  /// times the width up to rounding.
   std::span<const double> edges() const { return edges_; }
-  /// Returns the edges for display: rounded multiples of the width for uniform bins, and the cutoff as given.
+  /// Returns the edges for display. Edges of uniform bins are rounded multiples of the width. If there is a cutoff, the
+  /// last edge is the cutoff that the caller gave.
   std::vector<double> nominal_edges() const;
   /// Returns count() + 1 thresholds. A threshold is the smallest squared distance at or past its edge, or 0 if no pair
   /// can be below the edge.

@@ -168,7 +168,8 @@ void add_bins(const Add& add) {
   });
   add("cutoff_off_the_grid", [](auto seed) { return cut(plain(uniform(500, 3, seed), 0.3, 40), 2.5); });
   add("cutoff_on_the_grid", [](auto) { return cut(plain(lattice(8, 3), 1, 40), 3); });
-  add("cutoff_a_rounding_past_a_bin", [](auto) {  // 0.009 / 0.001 rounds to 9, but 9 * 0.001 to 0.009000000000000001
+  add("cutoff_a_rounding_past_a_bin", [](auto) {
+    // 0.009 / 0.001 rounds to 9, but 9 * 0.001 rounds to 0.009000000000000001.
     CaseData data = cut(plain(scaled(lattice(20, 1), 0.001), 0.001, 20), 9 * 0.001);
     data.points(3, 0) = 0.009;
     data.points(4, 0) = 0;
@@ -260,7 +261,7 @@ void add_cells(const Add& add, const Cells& cells) {
     add("triclinic_cutoff_of_" + std::to_string(static_cast<int>(10 * cutoff)) + "_tenths", [=](auto seed) {
       return boxed(cut(plain(in_cell(1100, seed, cells.face_centred, 90), 0.05, 60), cutoff), cells.face_centred);
     });
-  add("triclinic_groups", [=](auto seed) {  // most points are in three clumps, the others are alone
+  add("triclinic_groups", [=](auto seed) {  // most points are in three clumps, and the other points are alone
     CaseData data = boxed(cut(plain(in_cell(700, seed, cells.long_vectors), 0.1, 30), 2.2), cells.long_vectors);
     for (std::int64_t row = 100; row < 700; ++row)
       for (std::int64_t axis = 0; axis < 3; ++axis)

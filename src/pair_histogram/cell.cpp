@@ -26,7 +26,7 @@ struct Step {
   std::array<double, 3> factors{};
 };
 
-/// Returns true if the step shortens the reciprocal vector by clearly more than rounding errors could.
+/// Returns true if the step shortens the reciprocal vector by clearly more than rounding errors could explain.
 bool shortens(const Cell& cell, const Step& step) {
   constexpr double worthwhile = 1 - 0x1p-10;
   double sum[3] = {};
@@ -40,8 +40,8 @@ bool shortens(const Cell& cell, const Step& step) {
   return dot(sum, sum) < worthwhile * dot(cell.reciprocal[step.changed], cell.reciprocal[step.changed]);
 }
 
-/// Returns the first step, in the order that gradus/pair_histogram.hpp defines, that shortens a reciprocal vector. If
-/// none does, returns a step with zero factors.
+/// Visits the steps in the order that gradus/pair_histogram.hpp defines. Returns the first step that shortens a
+/// reciprocal vector. If no step shortens one, returns a step with zero factors.
 Step next_step(const Cell& cell) {
   const auto& shares = cell.reciprocal;
   for (int changed = 0; changed < 3; ++changed)

@@ -15,10 +15,11 @@ inline constexpr std::size_t cell_numbers = 9;
 
 inline bool is_triclinic(const std::vector<double>& box) { return box.size() == cell_numbers; }
 
-/// Plain data, because kernels receive it by value.
+/// A triclinic cell. The struct holds only plain data, because kernels receive it by value.
 struct Cell {
-  double vectors[3][3] = {};     ///< a, b, c
-  double reciprocal[3][3] = {};  ///< the dot product of a separation with row i is its fraction along vector i
+  double vectors[3][3] = {};  ///< a, b, c
+  /// The dot product of row i and a separation is the separation's fraction along vector i.
+  double reciprocal[3][3] = {};
 
   Cell() = default;
   /// Copies the vectors as given. check_box() must have accepted them.
@@ -51,8 +52,8 @@ struct Cell {
 /// The lattice of a cell in orthogonal axes: u along the first vector, v in the plane of the first two vectors, and w
 /// perpendicular to that plane. Every point has an image in the brick [0, edge 0) x [0, edge 1) x [0, edge 2). Moving
 /// by the third vector adds one edge along w and a shift along each of u and v. Moving by the second vector adds one
-/// edge along v and a shift along u. No edge is shorter than the least height of the cell. Plain data, accurate to the
-/// rounding of double. Only the Cell gives canonical results.
+/// edge along v and a shift along u. No edge is shorter than the least height of the cell. The struct holds only plain
+/// data, which is accurate to the rounding of double. Only Cell gives canonical results.
 struct Brick {
   double axes[3][3] = {};  ///< unit vectors u, v, w
   /// The lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). |shift| <= edge

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* while_folding = "stopped while folding the points into the box";
 
-/// The rounded sum a + b and its rounding error, which is exact (Knuth's two-sum).
+/// The rounded sum a + b, and the exact value of its rounding error (Knuth's two-sum).
 struct TwoSum {
   TwoSum(double a, double b) : sum(a + b) {
     const double added = sum - a;
@@ -29,14 +29,14 @@ struct TwoSum {
   double lost = 0;
 };
 
-/// Returns x - k * length, rounded once to T. The integer k moves x into [low, low + length).
+/// Returns x - k * length, rounded once to T. The integer k is such that x - k * length is in [low, low + length).
 template <class T>
 T moved(double x, double low, double length) {
   const TwoSum offset(x, -low);
   const double remainder = std::fmod(offset.sum, length);  // exact
   if (offset.lost == 0) {
-    // This fast path serves nearly all points. The result is rounded only once if both sums are exact, or if only one
-    // of them rounds, and rounds to T.
+    // This fast path serves nearly all points. The result is rounded only once if both sums are exact, or if T is
+    // double and one of the two sums is exact.
     const TwoSum above(remainder, remainder < 0 ? length : 0);
     const TwoSum position(above.sum, low);
     const bool is_rounded_once = sizeof(T) == 8 ? above.lost == 0 || low == 0 : above.lost == 0 && position.lost == 0;
@@ -100,7 +100,7 @@ class CellFolding {
                                   (place[2] - origin_[2]) * share[2]);
         is_moved = is_moved || more[vector] != 0;
         whole[vector] += more[vector];
-        constexpr double most = 0x1p50;  // larger integers would round
+        constexpr double most = 0x1p50;  // larger integers might be rounded in the sums
         if (!(std::abs(whole[vector]) <= most))
           throw InputError(
               about(what_) + "row " + std::to_string(number) + " (counted from 0) is more than 2^50 cells away",
@@ -148,7 +148,8 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
                const std::vector<double>& origin, const std::stop_token& stop) {
   check_box(box, origin, points.columns());
   Matrix<T> folded = Matrix<T>::copy_of(points);
-  // The number of rows between polls of the stop request. A coordinate may take microseconds if the box is tiny.
+  // The number of rows between polls of the stop request. Moving one coordinate may take microseconds if the box is
+  // tiny.
   constexpr std::int64_t rows_between_looks = 1024;
   if (is_triclinic(box)) {
     const CellFolding<T> cell(box, origin, what);

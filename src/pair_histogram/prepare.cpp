@@ -61,8 +61,8 @@ template <class T>
                     .remedy = flag("PairHistogramOptions::fold") + " moves such points in by whole lengths"});
 }
 
-/// Rejects the first row with a value for which inside(column, value) is false. The accepted values must form an
-/// interval, so it suffices to check the extremes in `ranges`. Rows are scanned only for the message.
+/// Throws if inside(column, value) is false for any value. The message names the first such row. The accepted values
+/// must form an interval, so it suffices to check the extremes in `ranges`. Rows are scanned only to write the message.
 template <class T, class Inside>
 void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const core::ColumnRanges& ranges,
                     const char* what, const Inside& inside) {
@@ -84,8 +84,8 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   cuda::visit_rows(rows, problem.gpu, refuse);
 }
 
-/// Rejects points and others outside the box. A point on a border is inside. It suffices to check the extremes, because
-/// subtraction and rounding are monotonic.
+/// Throws if any of the points or of the others is outside the box. A point on a border is inside. It suffices to check
+/// the extremes, because subtraction and rounding are monotonic.
 template <class T>
 void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, const core::ColumnRanges& others) {
   const auto refuse = [&](const auto& inside) {
@@ -95,7 +95,8 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
   refuse([&](std::size_t column, double value) {
     return value >= problem.box_origin[column] && value - problem.box_origin[column] <= problem.box[column];
   });
-  // All points are now inside up to rounding. This check also rejects separations that are longer than the box.
+  // All points are now inside up to rounding. The second check rejects points whose separation in a column exceeds the
+  // length of the box.
   refuse([&](std::size_t column, double value) { return value - problem.lowest[column] <= problem.box[column]; });
 }
 
@@ -139,8 +140,8 @@ core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> 
 
 namespace {
 
-/// Checks that products of the numbers neither overflow nor lose digits, and that the vectors are not nearly coplanar.
-/// The error of the reciprocal vectors is then far smaller than the differences that the reduction compares.
+/// Checks that products of the cell's numbers neither overflow nor lose digits, and that its vectors are not nearly
+/// coplanar. The error of the reciprocal vectors is then far smaller than the differences that the reduction compares.
 void check_cell(const std::vector<double>& box) {
   constexpr double largest = 0x1p150;
   constexpr double least_share = 0x1p-20;

@@ -12,12 +12,13 @@ namespace gradus::pair_histogram_detail {
 /// space.
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
-/// Returns half of the least length or height of the box. A pair at a smaller distance has only one image in reach.
+/// Returns half of the box's least length or, for a triclinic cell, half of its least height. Of the images of a pair,
+/// only one can be at a smaller distance than this.
 double greatest_reach(const std::vector<double>& box);
 void check_reach(double reach, const std::vector<double>& box);
 
-/// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. All functions
-/// from here on throw the errors of pair_histogram().
+/// Sets up the problem, except for `lowest`, `highest` and `sums`, which depend on the points' values. This function
+/// and the functions below throw the errors of pair_histogram().
 template <class T>
 Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
                     const PairHistogramMemory<T>& memory, const Execution& execution);

@@ -35,7 +35,7 @@ enum class Space : std::uint8_t {
 /// The sizes that determine the choice of a variant and the estimates of work and memory.
 struct Shape {
   std::int64_t points = 0;
-  std::int64_t others = 0;  ///< 0 without `cross`, because pairs are then counted among the points
+  std::int64_t others = 0;  ///< 0 if `cross` is false, because pairs are then counted among the points
   std::int64_t dimensions = 3;
   std::int64_t bins = 1;
   int element_bytes = 4;  ///< 4 for float, 8 for double
@@ -57,20 +57,20 @@ struct Shape {
   }
 };
 
-/// All views are in host memory. For a variant that runs on a GPU, all views are in that GPU's memory instead.
+/// For a variant that runs on a GPU, all views are in the memory of that GPU, otherwise in host memory.
 template <class T>
 struct Problem {
   MatrixView<const T> points;         ///< n x d, finite, inside the box
-  MatrixView<const T> others;         ///< m x d if `cross`, otherwise empty
+  MatrixView<const T> others;         ///< m x d if `cross` is true, otherwise empty
   VectorView<const T> weights;        ///< n, or empty
-  VectorView<const T> other_weights;  ///< m if `cross` and weighted, otherwise empty
+  VectorView<const T> other_weights;  ///< m if `cross` is true and there are weights, otherwise empty
   bool cross = false;
   bool periodic = false;
-  bool triclinic = false;  ///< implies `periodic`
-  /// Lengths of the box, or of the box around a triclinic cell, if `periodic`.
+  bool triclinic = false;  ///< true only if `periodic` is also true
+  /// The lengths of the box, or of the box around a triclinic cell. Used only if `periodic` is true.
   std::array<double, dimension_limit> box{};
   std::array<double, dimension_limit> box_origin{};
-  Cell cell;                                     ///< the reduced cell, if `triclinic`
+  Cell cell;                                     ///< the reduced cell, if `triclinic` is true
   std::array<double, dimension_limit> lowest{};  ///< minimum over points and others per column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
@@ -85,8 +85,8 @@ struct Problem {
   int sum_words() const { return weighted() ? sums.words() : 0; }
   Space space() const { return triclinic ? Space::cell : periodic ? Space::box : Space::open; }
   Shape shape() const;
-  /// Returns the second points of pairs: `others` if `cross`, otherwise the points themselves. second_weights() returns
-  /// their weights.
+  /// Returns the second points of pairs: `others` if `cross` is true, otherwise the points themselves. second_weights()
+  /// returns their weights.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
   /// Returns the weight of a first point as encoded for `sums`. second_weight() does the same for a second point.
@@ -145,13 +145,13 @@ inline core::Support along_axes(const Shape& shape, const char* others_support) 
 inline core::Memory one_histogram(const Shape& shape, int) { return {.host = Histogram::bytes(shape)}; }
 
 core::Rows<Variant> variants();
-/// The same list, for code that handles all problems.
+/// The list of variants, for code that handles all problems.
 extern const core::Ladder ladder;
 
 /// Chooses the variant if `Execution::variant` is empty. The choice is a pure function of the shape, the machine and
 /// the requested device. Throws UnsupportedError if a GPU is requested but none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
-/// Returns the variants that choose() may select for these sizes, for any values of the points.
+/// Returns all variants that choose() may select for a problem of these sizes, whatever the values of its points.
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device);
 
 /// Returns the canonical squared distance of two rows.

@@ -42,7 +42,7 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
   const auto n = static_cast<double>(points);
   const bool cross = others > 0;
   const double pairs = cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
-  const double neighbours_of_a_pair = cross ? 1 : 2;  // without `cross`, both points of a pair gain a neighbour
+  const double neighbours_of_a_pair = cross ? 1 : 2;  // if `cross` is false, both points of a pair gain a neighbour
   PairHistogramRadialDistribution result;
   double coordination = 0;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {

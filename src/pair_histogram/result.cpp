@@ -18,8 +18,8 @@ void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
 
 namespace {
 
-/// Returns the column, if any, in which all points coincide and the box is less than half as long as in the other
-/// columns.
+/// Returns the column in which all points coincide and in which the box is less than half as long as in every other
+/// column. Returns nothing if there is no such column.
 template <class T>
 std::string flat_column(const Problem<T>& problem) {
   if (problem.d() != dimension_limit || !problem.periodic || problem.n() + (problem.cross ? problem.m() : 0) < 3)

@@ -11,8 +11,8 @@ namespace gradus::pair_histogram_detail {
 /// Throws InputError with the message that the sum of the weights in this bin overflows.
 [[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin);
 
-/// Converts the counts of all slots. The number of pairs beyond the bins is the number of all pairs less the pairs
-/// counted in the other slots.
+/// Converts the counts of all slots. The number of pairs beyond the bins is the number of all pairs minus the number of
+/// pairs in the other slots.
 template <class T>
 PairHistogramResult result_of(const Problem<T>& problem, const Histogram& histogram);
 

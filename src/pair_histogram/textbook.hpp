@@ -1,5 +1,5 @@
-// The code that the teaching rungs share: the loop over the pairs of one point, the slot by square root and division as
-// in `sequential`, and the division of the work into portions.
+// The code that the teaching rungs share: the loop over the pairs of one point, the computation of a pair's slot by
+// square root and division (as in `sequential`), and the division of the work into portions.
 #pragma once
 
 #include <cmath>

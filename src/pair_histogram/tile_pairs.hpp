@@ -57,7 +57,7 @@ void for_each_item(const Execution& execution, int threads, std::int64_t all, co
         if (stopped.load(std::memory_order_relaxed) || failure.happened()) break;
         if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
         if (part != 0 || !execution.progress) continue;  // the calling thread runs part 0
-        if (finished == count) continue;                 // the last report is made below, once
+        if (finished == count) continue;                 // the last report is made once, after the loop
         if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
           execution.progress({"count", finished, count, {}});
           reported = now;

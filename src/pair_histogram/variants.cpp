@@ -42,8 +42,8 @@ double share_in_reach(const Shape& shape) {
 }
 
 // Returns true if cells are faster than the filter. For uniform points in three dimensions, measurements show that
-// cells win up to a reach of 0.4 of the extent. They do so for 2000 points and more, if not for fewer. In a periodic
-// box the groups shrink as the reach approaches half of the box.
+// cells win up to a reach of 0.4 of the extent, from 2000 points on and possibly from fewer. In a periodic box the
+// groups shrink as the reach approaches half of the box.
 bool cells_pay(const Shape& shape) {
   constexpr std::int64_t fewest = 1000;
   constexpr double share = 0.3;
@@ -55,9 +55,9 @@ bool cells_pay(const Shape& shape) {
   return std::max(shape.points, shape.others) >= fewest && share_in_reach(shape) <= share;
 }
 
-// Returns true if the tree is faster than the filter. The tree counts a part of the pairs in reach one by one. Their
-// share is about 1.4 times leaf side / bin width. Measured in three dimensions from 5000 points on, the tree pays below
-// a share of 0.8. The threshold leaves a margin.
+// Returns true if the tree is faster than the filter. The tree counts a part of the pairs in reach one by one. This
+// part is about 1.4 times leaf side / bin width. According to measurements in three dimensions with at least 5000
+// points, the tree pays if this part is below 0.8. The threshold leaves a margin.
 bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t fewest = 5000;
   constexpr double leaf_points = 16;
@@ -78,8 +78,8 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
 }
 
 // Trees support only axis-aligned boxes. In a triclinic box, cells pay where a tree would pay in an axis-aligned box.
-// Measured on 100,000 points with a reach up to half of the least height, cells take 0.33 to 1 times as long as the
-// filter.
+// According to measurements with 100,000 points and a reach up to half of the least height, cells take 0.33 to 1 times
+// as long as the filter.
 const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine) {
   Shape cube = shape;
   cube.triclinic = false;
@@ -91,7 +91,7 @@ const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine
 // The first use of a GPU in a process takes about 0.3 s (docs/decisions/0020). In this time 16 cores filter about 5e9
 // pairs.
 bool gpu_pays(const Shape& shape, const Variant& on_cpu) {
-  constexpr double worth_a_gpu = 5e9;  // pairs
+  constexpr double worth_a_gpu = 5e9;  // number of pairs
   return &on_cpu == &simd_filter_rung && !shape.weighted && shape.pairs() >= worth_a_gpu;
 }
 

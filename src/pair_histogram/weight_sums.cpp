@@ -10,8 +10,7 @@ namespace {
 
 int words_for(int bits) { return (bits + 63) / 64; }
 
-/// Returns an upper limit for the exponents of core::scaled(). Except for denormal numbers, exponents are at most 53
-/// below `above`.
+/// Returns an upper limit for the exponents of core::scaled(). Only denormal numbers have exponents above `above` - 53.
 int greatest_exponent(const WeightSpan& span) { return std::max(span.above - 53, span.least_exponent); }
 
 /// Returns the number of bits of a signed sum of `pairs` products that are below 2^bits.
@@ -20,7 +19,7 @@ int bits_of_sum(int bits, std::int64_t pairs) { return bits + std::bit_width(sta
 }  // namespace
 
 // The scale has two factors because 1 / 2^-1074 is not a finite double. Both multiplications are exact: a weight is a
-// multiple of 2^lowest_bit, and the intermediate product is between the weight and the integer.
+// multiple of 2^lowest_bit, and the intermediate product is between the weight and the integer that results.
 WeightSums::Scale WeightSums::scale_of(const WeightSpan& span) {
   const int half_way = span.lowest_bit / 2;
   return {std::ldexp(1.0, -half_way), std::ldexp(1.0, half_way - span.lowest_bit)};
@@ -49,7 +48,7 @@ WeightSums::WeightSums(const WeightSpan& first, const WeightSpan& second, std::i
 
 int WeightSums::most_words(int element_bytes) {
   constexpr std::int64_t most_pairs = std::int64_t{1} << 62;
-  // The number of bits from the greatest to the least bit of a weight.
+  // The number of bits from the highest bit to the lowest bit that a weight may have.
   const int of_a_weight = element_bytes == 4 ? 128 + 149 + 52 : 501 + 1074;
   return words_for(bits_of_sum(2 * of_a_weight, most_pairs));
 }

@@ -43,8 +43,8 @@ struct WeightSpan {
   }
 };
 
-/// The product of two weights in two's complement, with its sign extension. `low` is to be added to word `begin` of a
-/// sum.
+/// The product of two weights, in two's complement and with its sign extension. `low` must be added to word `begin` of
+/// a sum.
 struct WeightProduct {
   std::uint64_t low = 0;
   std::uint64_t middle = 0;
@@ -64,8 +64,8 @@ class WeightSums {
   static int most_words(int element_bytes);
 
   GRADUS_HOST_DEVICE Form form() const { return form_; }
-  /// Returns the number of words of a sum: 2 if narrow, 3 if wide. If shifted, each product has at least 3 words from
-  /// its start to the end of the sum.
+  /// Returns the number of words of a sum: 2 if narrow, 3 if wide. If shifted, each product begins at least 3 words
+  /// before the end of the sum.
   GRADUS_HOST_DEVICE int words() const { return words_; }
 
   GRADUS_HOST_DEVICE std::int64_t encode_first(double weight) const { return encode(weight, first_); }
@@ -108,7 +108,9 @@ class WeightSums {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      if (value == 0) return false;  // part is 0 without a carry, or all ones with a carry, which continues
+      // If `value` is 0, either there is nothing to add, or the carry has turned a part of all ones into 0. In the
+      // second case the carry remains.
+      if (value == 0) return false;
       carry = add(word, value) + value < value;
       return true;
     };
@@ -182,8 +184,8 @@ class WeightSums {
   /// Scales the weights of one set to integers. The scale has two factors, because the full power of two may be out of
   /// range.
   struct Scale {
-    double half_way = 1;  ///< a weight times half_way times rest is an integer
-    double rest = 1;      ///< differs from half_way only if the exponent is odd
+    double half_way = 1;  ///< weight * half_way * rest is an integer
+    double rest = 1;      ///< equal to half_way unless the exponent is odd
   };
   static Scale scale_of(const WeightSpan& span);
 

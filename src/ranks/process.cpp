@@ -33,7 +33,7 @@ class MpiProcess final : public Process {
     own_ = own;
     MPI_Request request = MPI_REQUEST_NULL;
     if (MPI_Iallgather(&own_, 1, MPI_INT, all.data(), 1, MPI_INT, meeting_, &request) != MPI_SUCCESS) return false;
-    constexpr double most = 1;  // seconds between two polls; a longer gap means that this process was stopped
+    constexpr double most = 1;  // in seconds; a longer gap between two polls means that this process was stopped
     double waited = 0;
     for (auto last = std::chrono::steady_clock::now();;) {
       int done = 0;
@@ -84,8 +84,9 @@ extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
   return text;
 }
 
-/// Returns a gradus::Communicator on the MPI_Comm at `comm`, of size `bytes`, for a caller of this version. On failure,
-/// returns null and writes the reason to `why`. Collective over `comm`. Close it with gradus_mpi_close().
+/// Returns a gradus::Communicator for the MPI_Comm at `comm`, an object of `bytes` bytes. The caller must have this
+/// version. On failure, returns null and writes the reason to `why`. The call is collective over `comm`. Close the
+/// communicator with gradus_mpi_close().
 extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* version, const void* comm, std::size_t bytes,
                                                                char* why, std::size_t why_size) {
   try {

@@ -38,8 +38,8 @@ class Ranks {
 
   /// Returns the single rank of a job without ranks. It has no state, so several jobs may use it at the same time.
   static Ranks& alone();
-  /// Returns true for a job without ranks. Few decisions may depend on this. One is that only a job without ranks can
-  /// use GPU memory.
+  /// Returns true for a job without ranks. Few decisions may depend on the result. For example, only a job without
+  /// ranks can use GPU memory.
   bool is_alone() const { return communicator_ == nullptr; }
 
   int rank() const { return rank_; }
@@ -160,8 +160,8 @@ class Ranks {
     return items;
   }
 
-  /// Exchanges `count` bytes per rank. On each rank, work(bytes) writes the `count` bytes of that rank. Then calls
-  /// take(rank, bytes) for each rank in order. `bytes` begins at an address that is a multiple of 8.
+  /// Exchanges `count` bytes per rank. On each rank, work(bytes) writes the `count` bytes of that rank. Then the
+  /// function calls take(rank, bytes) for each rank in order. `bytes` begins at an address that is a multiple of 8.
   template <class Work, class Take>
   void exchange(std::size_t count, Work&& work, Take&& take) {
     const std::size_t sent = count / 8 * 8 + 8;  // a further byte reports a failure
@@ -239,7 +239,7 @@ class Ranks {
   /// Ends the communication of this rank. Called while an exception of the job is being handled.
   void leave() noexcept;
 
-  Communicator* communicator_ = nullptr;  ///< null: no ranks
+  Communicator* communicator_ = nullptr;  ///< null for a job without ranks
   int rank_ = 0;
   int size_ = 1;
   std::stop_token asked_;

@@ -8,9 +8,9 @@
 namespace gradus::core {
 
 /// Compares the `call` of each rank with the `call` of rank 0. If they differ, throws UsageError on all ranks and names
-/// the first rank that differs. `call` has less than 48 bytes. `way_out` is the remedy for the message. Must be the
-/// first collective operation of every call: it communicates in the same way for all calls, whereas later operations
-/// may differ between calls.
+/// the first rank that differs. `call` has fewer than 48 bytes. `way_out` is the remedy that the message states. This
+/// function must be the first collective operation of every call: it communicates in the same way for all calls,
+/// whereas later operations may differ between calls.
 void require_same_call(Ranks& ranks, const std::string& call,
                        const std::string& way_out = "all ranks must make the same call");
 

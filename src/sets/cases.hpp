@@ -23,7 +23,7 @@ const std::vector<Case>& cases();
 /// visited each key once and in order, and all memory must have been returned.
 std::string find_fault(const Problem& problem, const Outcome& outcome);
 
-/// A case in the form that loops over the table and the cases need. A case has many correct results.
+/// A case in the form that is required by the loops over the table and the cases. A case has many correct results.
 template <class T>
 class PreparedCase {
  public:

@@ -18,17 +18,18 @@ bool changes(const Event& event) { return event.call != Call::contains && event.
 /// absent.
 bool wants_key(const Event& event) { return event.call == Call::insert ? !event.answer : event.answer; }
 
-/// Searches an order of the calls on one key that explains all answers. Calls are passed in the order in which they
-/// begin and end. Successful changes insert and erase the key alternately, so the changes that have taken effect, and
-/// their number, determine the state.
+/// Searches for an order of the calls on one key that explains all answers. The caller must pass the beginnings and the
+/// ends of calls in the order of their times. Successful changes insert and erase the key alternately. So the initial
+/// state and the number of changes that have taken effect determine the present state.
 ///
 /// A change takes effect as late as possible: when it ends, or when another call ends whose answer the present state
-/// does not explain. This greedy choice finds an order if one exists, for two reasons. First, suppose that in another
-/// order a change takes effect earlier. The changes alternate, so that order goes through the same states, only sooner.
-/// A call that finds its state there also finds it here before it ends. Second, if several changes could come next,
-/// they are all of the same kind, and the one that ends first is chosen. Suppose that another order has a different
-/// change in this place. The two changes can be exchanged, because both have begun and the chosen one has not ended. So
-/// no alternatives need to be tried.
+/// does not explain. This greedy choice finds an order if one exists, so no alternatives need to be tried. Proof:
+/// 1. When a change takes effect. Suppose that a change takes effect earlier in another order. Because changes
+///    alternate, the other order goes through the same states, only sooner. If a call finds the state that it requires
+///    in the other order, it also finds this state here before the call ends.
+/// 2. Which change takes effect. If several changes could come next, they are all insertions or all erasures, and the
+///    change that ends first is chosen. Suppose that another order has a different change in this place. In that order,
+///    the two changes can be exchanged, because both have begun and the chosen change has not ended.
 class OneKey {
  public:
   explicit OneKey(bool is_there) : is_there_(is_there) {}
@@ -74,8 +75,8 @@ class OneKey {
   }
 
   bool is_there_;
-  // Calls in progress, by the state that they require. left_: changes that have not taken effect. unexplained_: other
-  // calls during which this state has not occurred.
+  // Calls in progress, grouped by the state that they require. left_: changes that have not taken effect. unexplained_:
+  // calls that change nothing and have not seen the required state since they began.
   std::array<Calls, 2> left_;
   std::array<Calls, 2> unexplained_;
 };

@@ -1,4 +1,4 @@
-// Histories of calls to a set, with their answers, and a check whether a history is linearizable.
+// Histories of calls to a set, with their answers. The function find_fault() checks that a history is linearizable.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ struct Event {
 /// The keys of a set before or after a history. No key occurs twice.
 using Keys = std::vector<std::int64_t>;
 
-/// Checks linearizability: there must be a sequential order of the calls with two properties. If a call ended before
-/// another one began, the ended call comes first. A sequential set that starts with the keys `before` gives the same
-/// answers and ends with the keys `after`. Returns "", or a description of the defect for one key.
+/// Checks linearizability: there must be a sequential order of the calls with two properties. First, if a call ended
+/// before another call began, the ended call comes first. Second, if the calls are made in this order on a sequential
+/// set with the keys `before`, the answers are the same and the set ends with the keys `after`. Returns "", or a
+/// description of a defect for one key.
 ///
 /// A set consists of independent sets of one key each, and a history is linearizable if the history of each key is (M.
 /// Herlihy and J. Wing, "Linearizability", 1990). For one key, not all orders need to be tried: see history.cpp.

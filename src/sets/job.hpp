@@ -1,5 +1,5 @@
 // The job of every set: the set is filled, then used by all threads at once, then checked. Only the use is timed. The
-// keys are drawn and the set is constructed before.
+// keys are drawn and the set is constructed before the clock starts.
 #pragma once
 
 #include <omp.h>
@@ -46,7 +46,7 @@ struct CountingAllocator {
   friend bool operator==(CountingAllocator, CountingAllocator) { return true; }
 };
 
-/// A call to make. All calls are drawn before the clock starts.
+/// A call that a thread will make. All calls are drawn before the clock starts.
 struct PlannedCall {
   std::int32_t key;
   Call call;
@@ -177,7 +177,7 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Keys keys = shuffled_keys(problem.range, problem.seed);
   std::vector<std::unique_ptr<Worker<Set>>> workers(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::int64_t> bytes{-bytes_taken};  // below, the bytes after the construction are added
+  std::atomic<std::int64_t> bytes{-bytes_taken};  // the bytes after the construction are added below
   core::FirstFailure failure;
   auto set = std::make_unique<Set>();
   bytes.fetch_add(bytes_taken, std::memory_order_relaxed);

@@ -33,25 +33,26 @@ struct Problem {
   double most_seconds = 0;      ///< time limit, after which threads make no more calls; 0: no limit
   Mix mix = {80, 10, 10};
   std::uint64_t seed = 1;
-  bool records = false;  ///< records the history, which slows the calls down; a shared clock then orders them
+  /// If true, the history is recorded. A shared clock then orders the calls, which slows them down.
+  bool records = false;
   std::stop_token stop;
 
   Shape shape() const { return {.range = range}; }
 };
 
-/// The result of a job. Apart from the history, recording it hardly slows the operations.
+/// The result of a job. Only the recording of the history slows the operations down noticeably.
 struct Outcome {
   double seconds = 0;           ///< duration from the start of the first operation to the end of the last
   std::int64_t operations = 0;  ///< number of calls made
   std::int64_t answered_yes = 0;
-  std::int64_t added = 0;      ///< number of keys inserted minus keys erased
-  std::int64_t added_sum = 0;  ///< sum of keys inserted minus sum of keys erased
+  std::int64_t added = 0;      ///< number of inserted keys minus number of erased keys
+  std::int64_t added_sum = 0;  ///< sum of the inserted keys minus sum of the erased keys
   Keys before;
   Keys after;               ///< the keys in the order in which a loop visits them
   bool is_ordered = false;  ///< true if loops over the set visit the keys in ascending order
   std::size_t size = 0;     ///< size() at the end
   std::vector<Event> history;
-  std::size_t peak_garbage_bytes = 0;  ///< bytes of removed nodes that are not freed yet; the largest sample
+  std::size_t peak_garbage_bytes = 0;  ///< largest observed number of bytes of removed nodes that were not yet freed
   std::int64_t leaked_bytes = 0;       ///< number of bytes not freed after the set was destroyed
 };
 
@@ -69,7 +70,7 @@ using core::Support;
 using Variant = core::Variant<Room>;
 
 core::Rows<Variant> variants();
-/// The variants for code that does not know the problem's types.
+/// The list of variants, for code that does not know the problem's types.
 extern const core::Ladder ladder;
 
 }  // namespace gradus::sets_detail

@@ -42,11 +42,11 @@ constexpr Variant list(std::string_view name, std::string_view summary, std::str
 }  // namespace gradus::sets_detail
 
 // Defines the rows of a structure, one for each way of reclaiming removed nodes; `kind` is list or large:
-// * epoch: nodes are freed after all operations that were running have ended. This costs one atomic exchange per
-//   operation. If a thread stops inside an operation, no node that is removed afterwards is freed.
+// * epoch: a removed node is freed after all operations that ran at its removal have ended. This costs one atomic
+//   exchange per operation. If a thread stops inside an operation, no node that is removed afterwards is freed.
 // * hazard_pointers: a thread publishes the address of each node before it reads the node, which costs an atomic
-//   exchange per step. If the thread is on a removed node, it restarts. In return, a stopped thread keeps at most four
-//   nodes from being freed.
+//   exchange per step. If the thread's current node has been removed, the thread restarts. In return, a stopped thread
+//   keeps at most four nodes from being freed.
 // * leak: nothing is freed before the set is destroyed, so threads publish nothing. Compared with this row, the other
 //   rows show the price of reclamation.
 #define GRADUS_ROWS_OF_STRUCTURE(structure, kind, summary, change)                                               \

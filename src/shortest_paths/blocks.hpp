@@ -24,8 +24,8 @@ inline Range tile_range(std::int64_t index, std::int64_t tile, std::int64_t n) {
   return {index * tile, std::min((index + 1) * tile, n)};
 }
 
-/// A range divided at a multiple of the tile's side. The second half is not longer than the first. It is empty if the
-/// range has a single tile.
+/// A range divided at a multiple of the tile's side. The second half is not longer than the first. The second half is
+/// empty if the range has a single tile.
 struct Halves {
   Range first;
   Range second;

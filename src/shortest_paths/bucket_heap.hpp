@@ -4,8 +4,8 @@
 // length by more than the heaviest edge. Lengths are therefore stored in a ring of buckets of equal width. Only the
 // nearest bucket must be ordered: its vertices form a small heap that stays in the L1 cache. Inserting a vertex into
 // any other bucket takes constant time. If weights are integers and the heaviest is at most about as large as the
-// number of buckets, a bucket holds a single length and needs no order. If one edge outweighs all others, all entries
-// are in one heap, as in a queue without buckets.
+// number of buckets, a bucket holds a single length and needs no order. If one edge is far heavier than all others, all
+// entries are in one heap, as in a queue without buckets.
 //
 // A vertex whose length improves is inserted again. Its old entry is stale and is skipped later. The queue keeps at
 // most twice as many entries as there are vertices.
@@ -42,7 +42,8 @@ class BucketHeap {
       : heads_(buckets, none), waiting_(capacity_for(vertices, edges)), heap_(capacity_for(vertices, edges)) {
     if constexpr (is_floating) {
       scale_ = heaviest > 0 ? static_cast<Scale>(buckets - 4) / static_cast<Scale>(heaviest) : 0;
-      if (!(scale_ <= std::numeric_limits<Scale>::max())) scale_ = 0;  // the heaviest edge is tiny
+      // The quotient overflows if the heaviest edge is tiny.
+      if (!(scale_ <= std::numeric_limits<Scale>::max())) scale_ = 0;
     } else {
       while ((heaviest >> shift_) > static_cast<Key>(buckets - 4)) ++shift_;
     }
@@ -155,8 +156,8 @@ class BucketHeap {
       heads_[in_ring] = none;
       while (head != none) {
         const Waiting waiting = take(head);
-        // An entry of the ring's last bucket may belong to a later turn, because lengths beyond the ring also wait
-        // there.
+        // An entry of the ring's last bucket may belong to a later turn of the ring, because this bucket also holds all
+        // lengths beyond the end of the ring.
         if (lengths[waiting.vertex] == waiting.key) push(waiting.key, waiting.vertex, lengths);
       }
     }

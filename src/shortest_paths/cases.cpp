@@ -239,7 +239,7 @@ template <class T>
 std::string compare_floating(const Graph<T>& graph, const ShortestPathsResult<T>& result, const Truth<T>& truth) {
   const std::int64_t n = graph.n();
   const long double bound = gamma<T>(n);
-  long double all = 0;  // upper bound for routes that visit no vertex twice
+  long double all = 0;  // upper bound of the lengths of routes that visit no vertex twice
   bool negative = false;
   for (std::int64_t u = 0; u < n; ++u) {
     long double greatest = 0;

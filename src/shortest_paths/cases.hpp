@@ -55,7 +55,7 @@ class PreparedCase {
   const ShortestPathsOptions& options() const { return options_; }
   const Truth<T>& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares the result with the oracle's. Returns "" if it is correct.
+  /// Runs `variant` on the case and compares the result with the oracle's. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:

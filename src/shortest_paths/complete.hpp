@@ -16,14 +16,15 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
   const std::int64_t rows = request.rows();
   const std::stop_token& stop = request.execution.stop;
   if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, C>) {
-    // If both are the same matrix, no element needs a conversion. Infinity stands for "no route" in both forms. No sum
-    // overflows (Width::own). No distance is -0, because no edge is.
+    // If both are the same matrix, no element needs a conversion: infinity means "no route" in the variant's matrix and
+    // in the caller's, no sum overflows (Width::own), and no distance is -0, because no edge is -0.
     if (solved.data() == distances.data()) {
       for (std::int64_t v = 0; v < n; ++v) distances(v, v) = 0;
       return;
     }
   }
-  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // per row: first column too great for T
+  // For each row: the first column whose distance is too great for T, or -1.
+  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);
   const std::int64_t stretch = core::chunk_length(rows, n, request.threads);
   const auto write_row = [&](std::int64_t row) {
     const std::int64_t source = request.source_of(row);

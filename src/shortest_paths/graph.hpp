@@ -43,8 +43,8 @@ struct Graph {
 
 struct Facts {
   std::int64_t edges = 0;  ///< number of edges between different vertices
-  bool negative = false;   ///< some edge is negative, including edges from a vertex to itself
-  bool positive = true;    ///< all edges between different vertices are positive
+  bool negative = false;   ///< true if some edge is negative, including edges from a vertex to itself
+  bool positive = true;    ///< true if all edges between different vertices are positive
 };
 
 /// The type in which a job computes: the weights' type, the next wider element type, or a type wider than all element
@@ -59,8 +59,8 @@ struct RowEdgeFacts : Facts {
 
 template <class T>
 struct GraphFacts : Facts {
-  /// An upper bound of the magnitude of routes without cycles. It is the sum, over all vertices, of the greatest
-  /// magnitude of an outgoing edge.
+  /// An upper bound of the magnitude of the length of any route without cycles. It is the sum, over all vertices, of
+  /// the greatest magnitude of an outgoing edge.
   Wider<T> greatest = 0;
 
   void add(const RowEdgeFacts<T>& row) {
@@ -74,7 +74,7 @@ struct GraphFacts : Facts {
   Width width() const {
     constexpr auto most = static_cast<Wider<T>>(std::numeric_limits<T>::max());
     if constexpr (std::is_floating_point_v<T>) {
-      if (greatest <= most / 4) return Width::own;  // a factor of 2 for rounding
+      if (greatest <= most / 4) return Width::own;  // half of the limit for sums of two, as a margin for rounding
     } else {
       if (greatest < unreachable<T>() / 3) return Width::own;
     }

@@ -1,5 +1,5 @@
-// Generated graphs. Each edge is a function of the seed and of its position, so graphs do not depend on threads or
-// machine.
+// Generated graphs. Each edge is a function of the seed and of its position, so graphs depend neither on the number of
+// threads nor on the machine.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 namespace gradus::shortest_paths_detail {
 
 struct MadeEdge {
-  std::int64_t from = 0;  ///< both counted from 0
+  std::int64_t from = 0;  ///< `from` and `to` are counted from 0
   std::int64_t to = 0;
   std::int64_t weight = 0;
 };

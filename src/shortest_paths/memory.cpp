@@ -46,7 +46,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
   if (shape.predecessors && !shape.floating && (shape.edges < few_edges || sizes.at_most)) {
     bytes.add_matrix(std::min(shape.edges, few_edges), 1, sizeof(std::int32_t) + 2 * element);
     bytes.add_matrix(n, 1, sizeof(std::int64_t));
-    constexpr std::int64_t side_by_side = 256;  // bytes per vertex of lengths and predecessors
+    constexpr std::int64_t side_by_side = 256;  // bytes of lengths and predecessors per vertex
     bytes.add_matrix(n, threads, side_by_side);
   }
   return bytes.sum();

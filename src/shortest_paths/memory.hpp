@@ -1,4 +1,5 @@
-// Estimates, before a job allocates, the host memory that it needs in addition to its input.
+// Estimates how much host memory a job needs in addition to its input. The estimate is made before the job allocates
+// memory.
 #pragma once
 
 #include "core/checked.hpp"
@@ -26,11 +27,11 @@ struct Sizes {
   Shape shape;
   std::int64_t listed = -1;  ///< number of edges in the caller's list, or -1 for a matrix
   int element_bytes = 4;     ///< bytes of the caller's weights
-  bool adapted = false;      ///< edges are converted before use
+  bool adapted = false;      ///< true if edges are converted before use
   bool undirected = false;
-  bool copied = false;    ///< results overwrite weights that the job needs until the end
-  bool positive = false;  ///< all edges are known to be positive
-  bool at_most = false;   ///< the given number of edges is an upper bound
+  bool copied = false;    ///< true if results overwrite weights that the job needs until the end
+  bool positive = false;  ///< true if all edges are known to be positive
+  bool at_most = false;   ///< true if the given number of edges is an upper bound
 
   bool widened() const { return shape.wide || shape.element_bytes != element_bytes; }
 };

@@ -13,14 +13,14 @@
 namespace gradus::shortest_paths_detail {
 
 /// If the graph has a negative cycle, throws VertexError with the cycle's vertices in order, the first one repeated at
-/// the end. Otherwise returns, for each vertex, the length of the shortest route that ends there, which is at most 0.
-/// In floating-point, a cycle counts as negative if its exact sum is below 0 by more than the rounding error. AnyGraph
-/// is Graph or SparseGraph.
+/// the end. Otherwise returns, for each vertex, the length of the shortest route that ends at this vertex. This length
+/// is at most 0. In floating-point, a cycle counts as negative if its exact sum is below 0 by more than the rounding
+/// error. AnyGraph is Graph or SparseGraph.
 template <class AnyGraph>
 std::vector<Wider<typename AnyGraph::Weight>> refuse_negative_cycles(const AnyGraph& graph,
                                                                      const std::stop_token& stop);
 
-/// Throws VertexError if the cycle is negative. In floating-point, its exact sum decides.
+/// Throws VertexError if the cycle is negative. In floating-point, the exact sum of the cycle's weights decides.
 template <class AnyGraph>
 void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cycle);
 

@@ -50,7 +50,7 @@ struct Routes {
   }
 };
 
-/// Returns the fewest edges of a shortest route to each vertex.
+/// Returns, for each vertex, the smallest number of edges of a shortest route to this vertex.
 template <class T>
 std::vector<std::size_t> fewest_edges(const std::vector<Edge<T>>& edges, const Routes<T>& routes, std::size_t source) {
   std::vector<std::size_t> count(routes.length.size(), std::numeric_limits<std::size_t>::max() / 2);

@@ -1,4 +1,4 @@
-// Straightforward computation of the canonical result. Never a rung, never timed as a baseline.
+// Straightforward computation of the canonical result. It is neither a rung nor timed as a baseline.
 #pragma once
 
 #include <vector>

@@ -52,8 +52,8 @@ struct EdgesTo {
   }
 };
 
-/// Finds rows [first, last) from the edge lists. Processes several sources at once, whose lengths to a vertex are
-/// contiguous, so that each edge is read once for all of them.
+/// Finds rows [first, last) from the edge lists. Processes several sources at once. Their lengths to a vertex are
+/// contiguous, and each edge is read once for all these sources.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -125,7 +125,7 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       for (std::int64_t row = first; row < last; row += marked_rows) {
         const C* to_via[marked_rows];
         for (std::int64_t line = 0; line < marked_rows; ++line) {
-          // If there are too few rows, repeats the last one.
+          // If fewer rows are left than are processed at once, the last row is repeated.
           const std::int64_t source = std::min(row + line, last - 1);
           to_via[line] = distances.row(source) + first_via;
           std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);
@@ -144,8 +144,9 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
       if (row == column || distances(row, column) > greatest) predecessors(row, column) = -1;
 }
 
-/// Finds the predecessors by breadth-first search along edges of shortest routes. The first vertex from which a vertex
-/// is reached is its predecessor: it is on a route with the fewest edges and is the lowest of its level.
+/// Finds the predecessors by breadth-first search along edges of shortest routes. The predecessor of a vertex is the
+/// first vertex from which the search reaches it. This predecessor is on a route with the fewest edges and is the
+/// lowest vertex of its level.
 template <class T, class C>
 void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64_t source, std::int32_t* predecessors) {
   const std::int64_t n = graph.n();
@@ -191,7 +192,7 @@ void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const 
 
 template <class C>
 bool has_zero_cycle(MatrixView<const C> distances, C greatest, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t side = 64;  // block size, for reading the matrix along rows and columns
+  constexpr std::int64_t side = 64;  // side of the blocks in which the matrix is read along rows and along columns
   const std::int64_t n = distances.rows();
   int found = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(| : found)
@@ -220,7 +221,7 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
       from_lists(lists, distances, greatest, first, last, predecessors, stop);
     });
   } else {
-    constexpr std::int64_t most_rows = 64;  // number of rows for which packed edges are used
+    constexpr std::int64_t most_rows = 64;  // upper limit of the rows that a task processes with the same packed edges
     const std::int64_t rows =
         std::clamp(n / (std::int64_t{4} * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {

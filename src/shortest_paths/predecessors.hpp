@@ -20,9 +20,9 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
                        bool fewest_edges, MatrixView<std::int32_t> predecessors, int threads,
                        const std::stop_token& stop);
 
-/// For floating-point: grows a tree of routes from each vertex in `sources`, or from all vertices. `distances`
-/// determine the order in which vertices are visited. If `replace` is set, the lengths along the trees replace the
-/// distances. `predecessors` may be empty.
+/// For floating-point: grows a tree of routes from each vertex in `sources`. If `sources` is empty, grows a tree from
+/// each vertex of the graph. `distances` determine the order in which vertices are visited. If `replace` is set, the
+/// lengths along the trees replace the distances. `predecessors` may be empty.
 template <class T, class C>
 void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, MatrixView<std::int32_t> predecessors,
                 std::span<const std::int64_t> sources, int threads, const std::stop_token& stop);

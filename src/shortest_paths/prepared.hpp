@@ -11,7 +11,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns true if the job runs on a GPU for all values of its edges. The GPU can then also examine the edges.
+/// Returns true if the job runs on a GPU, whatever the values of its edges are. The GPU can then also examine the
+/// edges.
 template <class T>
 bool is_bound_for_gpu(const Request<T>& request) {
   // Below this number of vertices, the CPU examines a graph in less time than a GPU takes to respond.
@@ -36,7 +37,7 @@ template <class T>
 struct Prepared {
   Graph<T> graph;         ///< the matrix, if has_matrix is true: in host memory, or the caller's matrix on a GPU
   SparseGraph<T> sparse;  ///< the edge lists, if has_lists is true
-  Matrix<T> weights;      ///< memory of the matrix, if the caller has no suitable one
+  Matrix<T> weights;      ///< memory of the matrix, if the caller has no suitable matrix
   GraphFacts<T> facts;
   bool has_matrix = false;
   bool has_lists = false;

@@ -57,9 +57,9 @@ struct Shape {
   std::int64_t edges = 0;     ///< number of edges between different vertices
   std::int64_t sources = -1;  ///< number of source vertices, or -1 for all
   int element_bytes = 4;      ///< bytes of the type in which the variant computes
-  bool floating = false;      ///< float or double, otherwise integers
-  bool negative = false;      ///< some edge is negative
-  bool wide = false;          ///< sums do not fit the element type; see Problem::wide
+  bool floating = false;      ///< true for float and double, false for integers
+  bool negative = false;      ///< true if some edge is negative
+  bool wide = false;          ///< true if sums do not fit the element type; see Problem::wide
   bool predecessors = false;  ///< true if predecessors are requested
 
   std::int64_t rows() const { return sources < 0 ? vertices : sources; }  ///< rows of the results
@@ -73,18 +73,17 @@ struct Shape {
 template <class T>
 struct SparseGraph;
 
-/// The same job for variants that work on edge lists (takes_edge_lists()). The results have the caller's form: "no
-/// route" is the greatest integer. If a distance exceeds T, the variant throws InputError for the first row with such a
-/// distance.
+/// A job for variants that work on edge lists (takes_edge_lists()). The results have the caller's form: "no route" is
+/// the greatest integer. If a distance exceeds T, the variant throws InputError for the first row with such a distance.
 template <class T>
 struct SparseProblem {
   const SparseGraph<T>* graph = nullptr;
-  std::span<const std::int64_t> sources;  ///< the result has one row per source; empty: all vertices
+  std::span<const std::int64_t> sources;  ///< one source per row of the result; empty for all vertices
   std::int64_t target = -1;               ///< the only vertex whose distance is needed, or -1 for all
   /// If an edge is negative: for each vertex, the length of the shortest route that ends there.
   std::span<const Wider<T>> least_lengths;
-  bool positive = true;    ///< all edges are positive
-  bool wide_sums = false;  ///< floating-point: true if sums might overflow in T
+  bool positive = true;    ///< true if all edges are positive
+  bool wide_sums = false;  ///< for floating-point: true if sums might overflow in T
   MatrixView<T> distances;
   MatrixView<std::int32_t> predecessors;  ///< empty if not requested
 };
@@ -100,15 +99,15 @@ struct Problem {
   /// Integers: in any order of relaxations, no sum of two elements wraps. Every final value above `greatest` means "no
   /// route", for example the sum of unreachable<T>() and a negative weight. Floating-point: no sum overflows.
   MatrixView<T> distances;
-  /// Replaces `distances` if Shape::wide.
+  /// Replaces `distances` if Shape::wide is true.
   MatrixView<Wider<T>> wide;
-  /// For variants that work on edge lists, replaces all matrices of this struct.
+  /// Replaces all matrices of this struct if the variant works on edge lists.
   const SparseProblem<T>* sparse = nullptr;
   /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
   Wider<T> greatest = 0;
   /// N x N elements if requested, otherwise empty. In a graph without cycles of length 0, an integer variant may write
-  /// them (Solved), by the canonical rule. The driver writes all predecessors that the variant has not written, and the
-  /// predecessors of graphs with cycles of length 0.
+  /// the predecessors (see Solved), by the canonical rule. The driver writes all predecessors that the variant has not
+  /// written, and the predecessors of graphs with cycles of length 0.
   MatrixView<std::int32_t> predecessors;
   std::int64_t tile = 0;  ///< side of the tiles; 0: the variant's default
   std::int64_t edges = 0;
@@ -119,7 +118,7 @@ struct Problem {
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains how to poll it
 
-  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // of the matrix
+  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // side of the matrix
   bool is_wide() const { return wide.data() != nullptr; }
   Shape shape() const {
     return {.vertices = n(),
@@ -146,14 +145,15 @@ struct Room {
   using Problem = shortest_paths_detail::Problem<T>;
   template <class T>
   using Result = Solved;
-  /// Facts that a row states in addition to the common ones.
+  /// The facts that a row of the variant table states for this problem, in addition to the common ones.
   struct RowFacts {
     bool edge_lists = false;  ///< true if the variant works on edge lists (Problem::sparse) instead of a matrix
   };
 };
 using Variant = core::Variant<Room>;
 
-/// The bits of floating-point results depend on the variant. Trial::contract_in() supplies their error bound.
+/// The bits of floating-point results depend on the variant. Trial::contract_in() supplies the error bound of these
+/// results.
 inline constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "integers"};
 
 inline core::Support in_own_type(const Shape& shape, const execution::Machine&) {
@@ -164,11 +164,11 @@ inline core::Support in_own_type(const Shape& shape, const execution::Machine&) 
 
 core::Rows<Variant> variants();
 inline bool takes_edge_lists(const Variant& variant) { return variant.facts.edge_lists; }
-/// The same table for code that is independent of the problem.
+/// The variant table, for code that is independent of the problem.
 extern const core::Ladder ladder;
 
-/// Returns the variant to run if `Execution::variant` is empty: a pure function of the shape, the machine and the
-/// requested device. Throws UnsupportedError if a GPU is requested and none can be used.
+/// Returns the variant to run if `Execution::variant` is empty. The choice is a pure function of the shape, the machine
+/// and the requested device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 }  // namespace gradus::shortest_paths_detail

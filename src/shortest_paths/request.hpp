@@ -17,7 +17,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Returns the value of the option in the graph's own type.
+/// Returns `options.no_edge` in the graph's own type.
 template <class T>
 T no_edge_of(const ShortestPathsOptions& options) {
   if (!options.no_edge) return no_route<T>();
@@ -66,7 +66,7 @@ inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t
 /// A checked request of the caller.
 template <class T>
 struct Request {
-  Graph<T> graph;  ///< if the graph is a matrix
+  Graph<T> graph;  ///< set if the graph is a matrix
   std::variant<std::monostate, EdgeView<T>, CsrView<T>> edges;
   std::int64_t vertices = 0;
   ShortestPathsOptions options;

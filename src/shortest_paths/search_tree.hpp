@@ -29,9 +29,9 @@ class SearchTree {
         depth_(size(n_ + 1)), labelled_(size(n_)), queued_(size(n_)), queue_(size(n_)) {}
 
   /// Finds, for each vertex, the smallest label of any route from `source`. If `source` is negative, routes may start
-  /// at any vertex, and labels are at most 0. `order` lists the vertices to visit first, in this order. It must contain
-  /// the source, or all vertices if routes may start anywhere. is_negative(cycle) receives the vertices of a cycle in
-  /// order. It must throw if the cycle is negative, and return otherwise.
+  /// at any vertex, and labels are at most 0. `order` lists the vertices to visit first, in this order. `order` must
+  /// contain the source, or all vertices if routes may start anywhere. is_negative(cycle) receives the vertices of a
+  /// cycle in order. It must throw if the cycle is negative, and return otherwise.
   template <class Graph, class IsNegative>
   void search(const Graph& graph, std::int64_t source, const std::vector<std::int32_t>& order,
               const IsNegative& is_negative, const std::stop_token& stop) {

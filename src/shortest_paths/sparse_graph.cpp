@@ -208,7 +208,7 @@ class InOrder {
     return vertex;
   }
 
-  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored, because otherwise
+  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored: with other tails,
   /// threads would write to each other's places. For most unsorted lists, the check ends early.
   bool is_ascending(int threads) const {
     if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
@@ -287,7 +287,8 @@ SparseGraph<T> list_any(const Edges& edges, const EdgeRules<T>& rules, const std
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
   const auto is_edge = [&](T weight) { return weight != rules.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
-  // Has one more element than the starts of the result, because storing the arcs shifts the starts by one vertex.
+  // This buffer has one more element than the starts of the result, because storing the arcs shifts the starts by one
+  // vertex.
   Buffer<std::int64_t> next(n + 2, 0);
   in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
@@ -405,7 +406,7 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
 
 template <class T>
 Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t side = 64;  // block size, for reading the matrix along rows and columns
+  constexpr std::int64_t side = 64;  // side of the blocks in which the matrix is read along rows and along columns
   const std::int64_t n = matrix.n();
   threads = cpu::threads_for(n * n, threads);
   Matrix<T> weights(n, n);

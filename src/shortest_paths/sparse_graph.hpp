@@ -20,14 +20,14 @@ struct Arc {
 template <class T>
 struct EdgeRules {
   T no_edge = no_route<T>();  ///< weight that means "no edge", in addition to no_route()
-  bool undirected = false;    ///< each edge is also used in the opposite direction
-  bool unweighted = false;    ///< each edge has length 1, whatever its weight
+  bool undirected = false;    ///< true if each edge is also used in the opposite direction
+  bool unweighted = false;    ///< true if each edge has length 1, whatever its weight is
 
   bool unchanged() const { return !undirected && !unweighted; }
 };
 
 /// A graph as edge lists. Parallel edges are adjacent, and users of the lists ignore the heavier ones. Edges from a
-/// vertex to itself are omitted, but `loop` describes the first negative one. -0 is stored as 0.
+/// vertex to itself are omitted, but `loop` describes the first of these edges that is negative. -0 is stored as 0.
 template <class T>
 struct SparseGraph {
   using Weight = T;
@@ -102,8 +102,8 @@ Listed<T> listed(const CsrView<T>& edges, const EdgeRules<T>& rules, int threads
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop);
 
-/// Returns the matrix that `rules` describe, with no_route() for "no edge". Undirected edges get the lighter weight of
-/// both directions; unweighted edges get length 1.
+/// Returns the matrix of weights that results from `rules`, with no_route() for "no edge". Undirected edges get the
+/// lighter weight of both directions; unweighted edges get length 1.
 template <class T>
 Matrix<T> adapted(const Graph<T>& matrix, const EdgeRules<T>& rules, int threads, const std::stop_token& stop);
 

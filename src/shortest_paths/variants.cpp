@@ -37,7 +37,8 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
 
 // Returns the estimated seconds of one search on one core. The more edges leave a vertex, the more time a search takes
 // per edge, because the length of a vertex improves more often before the vertex is settled. With at most one random
-// edge per vertex, a search reaches few vertices. With more edges, it soon reaches all.
+// edge per vertex, a search reaches few vertices. With only a few more edges per vertex, a search reaches nearly all
+// vertices.
 double search_seconds(const Shape& shape) {
   if (shape.vertices == 0) return 0;
   const auto n = static_cast<double>(shape.vertices);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles the locks and the sets for 64-bit Arm and runs them in the qemu emulator. This shows only that they compile
-# and run, because the emulator keeps the stronger memory order of its host.
+# Compiles the locks and the sets for 64-bit Arm and runs them in the qemu emulator. The test shows only that the code
+# compiles and runs, because the emulator keeps the stronger memory order of its host.
 # usage: arm_test.sh SOURCE-FOLDER          exit status 77: skipped
 set -eu
 source=$1

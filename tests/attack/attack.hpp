@@ -107,8 +107,9 @@ struct Run {
   std::string text;  ///< variant and threads, for reports
 };
 
-/// Adds the ways in which case `number` runs a variant. Every eighth case runs all ways. All other cases run on one
-/// thread (on a GPU with the variant's default blocks) and in one other way.
+/// Adds runs of case `number` by a variant. A variant can run in several ways, for example with several numbers of
+/// threads. Every eighth case uses all ways. All other cases use one thread (on a GPU, the variant's default block
+/// size) and one other way.
 void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const AttackOptions& options,
               std::uint64_t number);
 
@@ -153,7 +154,7 @@ class CaseReport {
   int faults_ = 0;
 };
 
-/// Returns `value` with all digits, so that it can be pasted as input.
+/// Returns the text of `value` with all digits, so that the text can be pasted as input.
 template <class T>
 std::string listing(const char* name, const std::vector<T>& values) {
   std::string text = fmt::format("  {} = [", name);
@@ -174,8 +175,8 @@ std::string listing(const char* name, const Rows<T>& rows) {
   return text + "]\n";
 }
 
-/// Simplifies a case that `fails` as long as it still fails. `smaller`(case, n) makes the case simpler in the n-th way,
-/// or returns false if there is no n-th way.
+/// Simplifies a failing case step by step, as long as `fails` returns true for the simpler case. `smaller`(case, n)
+/// makes the case simpler in the n-th way, or returns false if there is no n-th way.
 template <class Case>
 Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
             const std::function<bool(const Case&)>& fails) {
@@ -194,7 +195,7 @@ Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
   return made;
 }
 
-/// Removes the elements [begin, end) from each of the vectors that is long enough.
+/// Removes the elements [begin, end) from each vector that is long enough.
 template <class... Vectors>
 void remove_at(std::size_t begin, std::size_t end, Vectors&... vectors) {
   const auto remove = [&](auto& values) {

@@ -1,5 +1,5 @@
-// Exact arithmetic for the references. Numbers are multiples of 2^-1074, the smallest double, and are stored as
-// integers. Uses no code of the library.
+// Exact arithmetic for the references. Numbers are multiples of 2^-1074, the smallest positive double, and are stored
+// as integers. This file uses no code of the library.
 #pragma once
 
 #include <gmpxx.h>

@@ -113,7 +113,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // The test uses more threads than CPUs, so waiting threads must not take CPUs from working threads. The OpenMP
-  // runtime has already read its environment, so the program sets the variable and restarts itself.
+  // runtime has already read its environment, so the program sets OMP_WAIT_POLICY and restarts itself.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     setenv("OMP_WAIT_POLICY", "passive", 1);
     execv("/proc/self/exe", argv);

@@ -1,4 +1,4 @@
-"""Follows the advice in the program's messages literally, as a user would who reads them and knows the data.
+"""Follows the advice in the program's messages literally, like a user who reads the messages and knows the data.
 
 A room makes inputs whose meaning it knows, and defines which advice fits them:
 
@@ -18,7 +18,7 @@ import shlex
 
 from kit import gradus
 
-LISTS = ("--columns", "--drop-columns")  # options whose list is extended by a second piece of advice
+LISTS = ("--columns", "--drop-columns")  # if a message recommends such an option again, the new value extends the list
 FILLERS = {"and", "are", "is", "or", "says", "where"}
 
 
@@ -29,7 +29,7 @@ class Advice:
 
 
 def advice_in(message):
-    """Returns all options with a value that the message recommends, in its order."""
+    """Returns all options that the message recommends with a value, in the order of the message."""
     found = []
     for match in re.finditer(r"(--[a-z][a-z-]*) ((?:'[^']*'|\\'|[^\s'\\])+)", message):
         (value,) = shlex.split(match[2].rstrip(",;.:)"))  # removes quotes as a shell does
@@ -44,12 +44,12 @@ class End:
     status: int
     stdout: str
     stderr: str
-    options: dict  # followed so far
+    options: dict  # the advice followed so far
     steps: list  # (options, message) of each call
 
 
 class Input:
-    """A test input, and what its user knows about it."""
+    """A test input, and the user's knowledge about this input."""
 
     def fits(self, advice, options):
         """Returns True if the advice fits. `options`: the advice followed so far."""

@@ -101,7 +101,8 @@ class BrowserPage:
         self.wait_for("Page.loadEventFired")
 
     def processor_seconds(self):
-        """Returns the CPU time that the page has used. A busy machine affects it less than wall time."""
+        """Returns the CPU time that the page has used. A busy machine changes CPU time less than it changes wall
+        time."""
         metrics = {metric["name"]: metric["value"] for metric in self.call("Performance.getMetrics")["metrics"]}
         return metrics["TaskDuration"]
 

@@ -18,7 +18,7 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
 from mpirun import ENVIRONMENT, why_not
 
 
-# The examples in the help of this file's commands name result files. This command makes such a file.
+# Some examples in the help read a result file of bench. This command makes such a file.
 MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
 
 
@@ -90,7 +90,7 @@ class Usage(ProgramCase):
             other = gradus(*job, env={size: "3", rank: "2"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
             self.assertFalse(os.path.exists(self.path("result")))
-            listed = gradus("list", env={size: "3", rank: "0"})  # one process prints the refusal once, not each of three
+            listed = gradus("list", env={size: "3", rank: "0"})  # only rank 0 prints the refusal, so it appears once
             self.assertEqual((listed.returncode, listed.stdout), (4, ""))
             self.assertIn("'gradus list' runs as one process only", listed.stderr)
             for words in (["list"], ["--version"]):
@@ -126,7 +126,7 @@ class Usage(ProgramCase):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(self.path("x.npy")))
-        # The options are accepted with shapes that use them.
+        # With a shape that uses these options, they are accepted.
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
@@ -191,7 +191,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """With a closed stream, the first file that a process opens would get the stream's number."""
+        """If a standard stream is closed, the first file that a process opens would get the number of this stream."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -302,7 +302,8 @@ class Generate(Case):
         self.refused(1, "generate", "uniform", "-n", 3, "-o", "/proc/x.npy", says=["/proc/x.npy"])
 
     def test_more_than_the_disk_holds(self):
-        """The program refuses such a file before it writes anything, and its message states both sizes."""
+        """The program refuses a file that is larger than the disk before it writes anything. Its message states both
+        sizes."""
         for name, size in [("huge.npy", "8000000000128 bytes (7.28 TiB)"), ("huge.csv", "TiB")]:
             self.refused(1, "generate", "uniform", "-n", 10**12, "-o", self.path(name),
                          says=[name, size, "are needed", "free"])
@@ -566,7 +567,7 @@ class Pictures(Case):
         listed = pictures.wanted()
         self.assertGreater(len(listed), 4)
         self.assertEqual(sorted(entry["picture"] for entry in listed),
-                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg") and name != "overview.svg"))  # by docs/figures.py
+                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg") and name != "overview.svg"))  # docs/figures.py makes it
         shown = " ".join(self.documents().values())
         pages = {}
         for entry in listed:
@@ -647,8 +648,8 @@ class Interrupt(InterruptCase):
                 self.assertIn(pipe.encode(), stderr)
 
     def test_second_signal_kills(self):
-        """Both signals are pending when a stopped job continues, so it could not react to the first one alone. It
-        may still be fast enough to exit because of the first one."""
+        """Sends both signals while the job is stopped. Both are pending when the job continues, so it cannot react to
+        the first signal before the second one arrives. The job may still exit because of the first signal."""
         pipe = self.path("pipe.npy")
         os.mkfifo(pipe)
         for _ in range(50):
@@ -666,7 +667,8 @@ class Interrupt(InterruptCase):
 
 
 class Truncated(InterruptCase):
-    """Inputs that shrink while they are read, which would kill a program that maps them with SIGBUS."""
+    """Inputs that shrink while they are read. If the program mapped such an input into memory, SIGBUS would kill the
+    program."""
 
     def check(self, file, *arguments):
         out = self.path("out")
@@ -812,7 +814,8 @@ class Terminal(TerminalCase):
 
 
 class Examples(ProgramCase):
-    """Runs every example in the documents and the help texts as it is, and compares what the documents show of its output."""
+    """Runs every example in the documents and the help texts unchanged. If a document shows a part of the output,
+    compares this part with the actual output."""
 
     SNIPPETS = load(os.path.join(os.path.dirname(DATA), "docs", "snippets.py"))
     narrowed_done = set()  # examples that take long run once, even if several pages have them
@@ -844,7 +847,7 @@ class Examples(ProgramCase):
         return os.path.exists(os.path.join(self.work, name))
 
     def run_command(self, command, status=0):
-        """Runs a command and returns its output. Before, makes the inputs that the command names."""
+        """Runs a command and returns its output. First makes the input files that the command names."""
         if command in self.narrowed:
             if command in self.narrowed_done:
                 return None
@@ -865,7 +868,8 @@ class Examples(ProgramCase):
             self.run_command(command)
 
     def is_example(self, text):
-        """Returns True if the text can be run. It cannot if it contains placeholders or is just the name of a command."""
+        """Returns True if the text can be run. A text cannot be run if it contains placeholders or is just the name of a
+        command."""
         words = text.split()
         form = any(word.strip("'\"(),").split(".")[0].isupper() or "[" in word or "|" in word[1:] or "..." in word or "…" in word for word in words)
         return len(words) > 2 and not form

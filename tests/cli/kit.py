@@ -73,7 +73,8 @@ def read_npy(path):
     assert (10 + length) % 64 == 0
     header = content[10 : 10 + length].decode("latin1")
     assert header.endswith("\n")
-    fields = eval(header, {"__builtins__": {}}, {"True": True, "False": False})  # written by our own program
+    # The call of eval() is safe, because our own program wrote the header.
+    fields = eval(header, {"__builtins__": {}}, {"True": True, "False": False})
     assert fields["fortran_order"] is False
     count = 1
     for size in fields["shape"]:
@@ -197,12 +198,12 @@ class Case(unittest.TestCase):
 
 
     def charts_of(self, page):
-        """Returns the rows of values of each chart on a page of results, by the chart's title."""
+        """Returns a dict from the title of each chart on a page of results to the rows of its values."""
         found = re.findall(r'<figure class="chart"><h4>([^<]*)</h4>.*?href="data:text/csv;charset=utf-8,([^"]*)"', content(page, "r"), re.S)
         return {html.unescape(title): list(csv.reader(urllib.parse.unquote(text).splitlines())) for title, text in found}
 
     def pictures_of(self, page):
-        """Returns the bytes of each picture's file, by the picture's title."""
+        """Returns a dict from the title of each picture to the bytes of its file."""
         found = re.findall(r'<img alt="([^"]*)"[^>]* src="data:image/png;base64,([^"]*)"', content(page, "r"))
         return {html.unescape(title): base64.b64decode(text, validate=True) for title, text in found}
 
@@ -218,7 +219,7 @@ class InterruptCase(Case):
             time.sleep(0.02)
 
     def wait_until_signals_are_awaited(self, job):
-        """Waits until the program blocks the signals in all threads and waits for them in one."""
+        """Waits until the program has blocked the signals, so that one of its threads can wait for them."""
         def blocked():
             with open(f"/proc/{job.pid}/status") as status:
                 mask = next(line.split()[1] for line in status if line.startswith("SigBlk:"))
@@ -246,8 +247,8 @@ class InterruptCase(Case):
         return stdout
 
     def stops_soon(self, *arguments, when, threads=1):
-        """Starts a long job and interrupts it when when(job) has returned. The job must exit with 130 before its
-        threads have used half a second of CPU time each, and leave no file."""
+        """Starts a long job, calls when(job), and interrupts the job as soon as this call has returned. The job must
+        exit with 130 before its threads have used half a second of CPU time each, and leave no file."""
         before = set(os.listdir(self.folder))
         finished = resource.getrusage(resource.RUSAGE_CHILDREN)
         job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -255,7 +256,8 @@ class InterruptCase(Case):
         when(job)
         used = self.used(job)
         job.send_signal(signal.SIGINT)
-        job.wait(timeout=120)  # the test must not read the output before, because reading could unblock the job
+        # Until the job has ended, the test must not read its output, because reading could unblock the job.
+        job.wait(timeout=120)
         _, stderr = job.communicate()
         self.assertEqual(job.returncode, 130, stderr)
         self.assertIn(b"stop", stderr)

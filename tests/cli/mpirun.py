@@ -9,7 +9,7 @@ import time
 
 from kit import GRADUS, Case, content
 
-# Allows more processes than cores, and root, as in a container.
+# Allows more processes than cores. Also allows the user root, as in a container.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -317,7 +317,7 @@ class Foreign(PageCase):
         path = self.page(self.file("large.json", json.dumps(result)))
         self.assertLess(os.path.getsize(path), 2 << 20 | os.path.getsize(self.path("large.json")) + (2 << 20))
         page = self.browser.open(path)
-        page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")  # the chart is drawn
+        page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")  # waits until a chart is drawn
         self.assertGreater(page.evaluate("document.querySelectorAll('canvas').length"), 0)
         self.check_quiet(page, path)
         self.assertLess(page.processor_seconds(), 2)

@@ -7,7 +7,7 @@ CTest has a test for each class whose name does not end in Case. A room's src/<p
 and data for tests/cli/cli_test.py:
 
   json_jobs(case)      for each command with --json: arguments of a small job
-  NARROWED             words to append to examples of the documents that would take half a minute or more
+  NARROWED             words to append to slow examples of the documents, which would take half a minute or more
   repeated_jobs(case)  for each command with --repeat: jobs, each as (words, ending of the output or None)
   INPUTS               for each of the reader's files that examples name: a command that makes such a file
 """
@@ -16,7 +16,7 @@ import os
 import sys
 import unittest
 
-sys.dont_write_bytecode = True  # keeps the source folder unchanged
+sys.dont_write_bytecode = True  # keeps bytecode out of the source folder
 import kit
 
 

@@ -18,18 +18,23 @@ def jobs(case):
 
 
 class RefusedThreads(Case):
-    """If the system refuses a thread, a job uses fewer or fails with a message. The OpenMP runtime alone would end
-    the process."""
+    """If the system refuses a thread, a job uses fewer threads or fails with a message. The OpenMP runtime alone would
+    end the process."""
 
     MANY = 2000
 
     @classmethod
     def setUpClass(cls):
-        """Copies the program to a folder in which other users may run it. They cannot read a clone in root's home."""
+        """Copies the program and its data to a folder that other users may read, unlike a clone in root's home."""
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         os.chmod(folder.name, 0o755)
-        cls.program = shutil.copy(kit.GRADUS, folder.name)
+        data = os.path.join(folder.name, "share", "gradus", "data")
+        os.makedirs(data)
+        for name in ("digits.npy", "digits_labels.npy"):
+            shutil.copy(os.path.join(kit.DATA, name), data)
+        os.mkdir(os.path.join(folder.name, "bin"))
+        cls.program = shutil.copy(kit.GRADUS, os.path.join(folder.name, "bin"))
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
-// Tests the errors of the public C++ functions. errors_test.py tests the same errors of the program, and
-// python/tests/test_errors.py those in Python. provoked.json defines the fields of each error.
+// Tests the errors of the public C++ functions. errors_test.py and python/tests/test_errors.py test the same errors in
+// the program and in Python. provoked.json defines the fields of each error.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Parses any bytes with parse_csv(), with any options and notation of numbers. The result must be a rectangular table
-// of finite numbers, or InputError. Parsing in small chunks, as several threads do, must give the same table or error.
+// Parses any bytes with parse_csv(), with any options and any notation of numbers. parse_csv() must return a
+// rectangular table of finite numbers or throw InputError. Parsing in small chunks, as several threads do, must give
+// the same table or error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Compresses any bytes with gzip in any division into members, and decompresses the result. Also decompresses the bytes
-// themselves.
+// Compresses any bytes with gzip and decompresses the result. The bytes are divided into gzip members in any way. Also
+// decompresses the bytes themselves.
 #include <zlib.h>
 
 #include <algorithm>

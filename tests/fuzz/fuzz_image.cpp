@@ -26,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-/// Corrects the checksums of a PNG's chunks after most mutations, because the reader would reject nearly all mutations
-/// otherwise.
+/// Corrects the checksums of a PNG's chunks after most mutations. With incorrect checksums, the reader would reject
+/// nearly all mutations.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   size = LLVMFuzzerMutate(data, size, most);
   if (seed % 8 == 0 || size < 8 || std::memcmp(data, "\x89PNG", 4) != 0) return size;

@@ -1,5 +1,5 @@
-// Parses any bytes with find_npz_array(). It must return bytes within the archive or of the declared size, or throw
-// InputError. parse_npy() must accept or refuse the returned bytes.
+// Parses any bytes with find_npz_array(). The function must return a part of the archive, or decompressed bytes of the
+// declared size, or throw InputError. parse_npy() must accept or refuse the returned bytes.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
 // Reads any bytes with TrajectoryReader, in the format that the first bytes indicate. The reader must return frames of
 // finite positions in the order of the atoms' ids, or throw InputError or UnsupportedError. Each frame must have a
-// valid box or none, and a label for each atom if there are labels. Skipping frames must pass over as many frames as
-// reading.
+// valid box or none, and a label for each atom if there are labels. Skipping all frames must give the same number of
+// frames as reading them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
-"""Writes the fuzzers' seeds, some of which are also fixtures of src/files/io_test.cpp, into corpus/.
+"""Writes the fuzzers' seeds into corpus/. Some seeds are also fixtures of src/files/io_test.cpp.
 
-Needs numpy and Pillow. Run it only to add a kind of file. In the pictures, the pixel (x, y) has the values (40 x +
-10 y, 200 - 30 x - 20 y, 90 + 5 x y) and the opacity 255 - 60 x, for 0 <= x < 5 and 0 <= y < 3."""
+Needs numpy and Pillow. Run this script only to add a kind of file. In the pictures, the pixel (x, y) has the values (40
+x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y) and the opacity 255 - 60 x, for 0 <= x < 5 and 0 <= y < 3."""
 import gzip
 import io
 import pathlib

@@ -36,8 +36,8 @@ std::uint64_t mix(std::uint64_t value) {
 }
 std::uint64_t mix(std::uint64_t one, std::uint64_t other) { return mix(one ^ mix(other)); }
 
-/// The knowledge of a thread: for each variable (by index), the oldest write that the thread may still read; and, as a
-/// vector clock, the events that happened before.
+/// The knowledge of a thread. For each variable (by index), `writes` has the oldest write that the thread may still
+/// read. `clock` is a vector clock of the events that happen before the thread's next event.
 struct Knowledge {
   std::vector<int> writes;
   Clock clock{};
@@ -50,7 +50,7 @@ struct Write {
   std::uint64_t value;
   int position = 0;       ///< position in the modification order
   bool is_taken = false;  ///< an exchange has read this write and directly follows it
-  bool releases = false;  ///< an acquiring load receives the knowledge `released`
+  bool releases = false;  ///< an acquiring load of this write receives the knowledge `released`
   Knowledge released;
   std::uint64_t id() const { return static_cast<std::uint64_t>(thread) << 32 | static_cast<std::uint32_t>(stamp); }
 };
@@ -83,9 +83,11 @@ struct Thread {
   Doing doing = Doing::ended;
   Knowledge knows;
   std::int32_t constructed = 0;
-  std::uint64_t control = 0;  ///< hash of all values read, which determine position and local variables
+  /// Hash of all values that the thread has read; these values determine the values of its local variables and its
+  /// place in the code.
+  std::uint64_t control = 0;
   std::uint64_t control_at_loop = 0;
-  std::vector<Look> looks;  ///< reads since the loop began or last rested
+  std::vector<Look> looks;  ///< the reads of this thread since its loop began or since it last called rest()
   std::vector<Look> looks_before;
   const void* semaphore = nullptr;
   std::vector<std::pair<const void*, void (*)()>> leaving;
@@ -220,7 +222,8 @@ class Engine {
   std::vector<Variable> variables_;
   std::vector<Write> writes_;
   std::unordered_map<const void*, int> alive_;
-  std::unordered_map<std::uint64_t, std::uint64_t> names_;  // numbers for addresses, which differ between executions
+  // Numbers that replace addresses, because addresses differ between executions.
+  std::unordered_map<std::uint64_t, std::uint64_t> names_;
   std::map<const void*, Data> data_;
   std::vector<Object> objects_;
   std::vector<SeenSite> seen_sites_;
@@ -406,7 +409,8 @@ bool Engine::is_known_state() {
       if (const int write = thread.knows.writes[variable]; write >= 0)
         known += mix(variables_[variable].id, writes_[static_cast<std::size_t>(write)].id());
     hash = mix(hash, known);
-    std::uint64_t looks = 0;  // a part of the state, because a thread rests until these reads would see something else
+    // The reads belong to the state, because the thread rests until they would return other values.
+    std::uint64_t looks = 0;
     for (const Look& look : thread.looks_before)
       looks += mix(variables_[static_cast<std::size_t>(look.variable)].id,
                    writes_[static_cast<std::size_t>(look.write)].id());
@@ -526,9 +530,10 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Removes candidate writes that reveal no new behaviour. Among writes of the same value, reading the oldest leaves the
-/// most choices, so a newer write stays only if it carries more knowledge. The newest write of each value always stays:
-/// a thread that waits for another value could otherwise wait forever.
+/// Removes candidate writes that reveal no new behaviour. Knowledge only restricts what a thread may read later. If an
+/// older candidate with the same value teaches the thread nothing, reading it leaves the most choices, so newer
+/// candidates with this value are removed. The newest write of each value always stays: a thread that waits for another
+/// value could otherwise wait forever.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {
   if (order == std::memory_order_seq_cst) return;
   const Clock& clock = now().knows.clock;

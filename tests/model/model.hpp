@@ -11,19 +11,28 @@
 //   });
 //   EXPECT_EQ(outcome.violation, "") << outcome.trace;
 //
-// Violations: a check() that fails; a data race on model::data; an access to an atomic variable after its destruction
-// or without its construction happening before; a deadlock; an execution that does not end.
+// Violations:
+// - a check() that fails;
+// - a data race on model::data;
+// - an access to an atomic variable that is already destroyed, or whose construction does not happen before the access;
+// - a deadlock;
+// - an execution that does not end.
 //
-// The model is an operational form of the C++20 memory model. Each variable has its writes in modification order. Each
-// thread has, for each variable, the oldest write that it may still read. A load returns that write or any later one. A
-// store goes to any later position; an exchange goes directly after the write that it read. A release attaches the
-// thread's knowledge to the write, an acquire adopts it, and exchanges pass it on (release sequences). seq_cst
-// operations also have a total order: none accesses a write older than the last one that an earlier seq_cst operation
-// read or made.
+// The model is an operational form of the C++20 memory model:
+// - Each variable has a list of its writes, in modification order.
+// - For each variable, each thread knows the oldest write that it may still read. A load returns this or a later write.
+// - A store is inserted at any position after that oldest write. An exchange is inserted directly after the write
+//   that it read.
+// - A release attaches the thread's knowledge to the write. An acquire that reads the write adopts this knowledge.
+//   Exchanges pass the knowledge on (release sequences).
+// - seq_cst operations also have a total order. If one of them reads or makes a write, later seq_cst operations access
+//   no older write of the same variable.
 //
-// Not modelled: loads that see a write which comes later in their own thread and depends on nothing before ("load
-// buffering", which C++ allows for relaxed operations, and which compilers and Arm can produce); spurious failures of
-// compare_exchange_weak; fences, which the project does not use.
+// Not modelled:
+// - "load buffering": a load sees a write that comes later in the same thread and depends on nothing before. C++ allows
+//   this for relaxed operations, and compilers and Arm can produce it.
+// - spurious failures of compare_exchange_weak;
+// - fences, which the project does not use.
 //
 // Sources: J. Kang and others, "A promising semantics for relaxed-memory concurrency" (2017), for the idea (without its
 // promises) and the sets of known writes. Stateful search: any textbook on model checking.
@@ -63,7 +72,7 @@ std::string text(const Site& site);
 struct Options {
   bool only_interleavings = false;  ///< explores no stale values: every load returns the last write
   std::int64_t most_executions = 20'000'000;
-  const Site* weakened = nullptr;                              ///< an operation whose order is weakened; null: none
+  const Site* weakened = nullptr;                              ///< the operation whose order is weakened, or null
   std::memory_order weaker_order = std::memory_order_relaxed;  ///< the order that replaces the operation's order
 };
 
@@ -286,10 +295,11 @@ struct policy {
   static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
-  /// For loops that poll until something changes. A poll that sees the same values as the previous one is not explored.
+  /// Used in loops that poll until something changes. A poll that sees the same values as the previous poll is not
+  /// explored.
   struct spinner {
     spinner() { detail::start_spinning(); }
-    void rest(unsigned = 1) { detail::rest(); }  // not static, like the spinners that programs use
+    void rest(unsigned = 1) { detail::rest(); }  // a non-static member, because programs call rest() on an object
   };
   using patient_spinner = spinner;
   static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }

@@ -76,7 +76,7 @@ TEST(Model, Coherence) {
 }
 
 TEST(Model, WritesOfTwoThreadsHaveOneOrderForEachVariableAlone) {
-  // Either store may be last in each variable. Even the first stores of both threads may be last.
+  // In each variable, either store may be last. It is even possible that the first stores of both threads are last.
   const Seen all = all_of({[](State& s) {
                              s.x.store(1, relaxed), s.y.store(2, relaxed);
                              s.seen[0] = s.y.load(relaxed);

@@ -1,4 +1,4 @@
-/// array_lock: tickets, with a separate cache line on which each number is called.
+/// array_lock: a ticket lock that announces each number on a separate cache line.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@ namespace gradus {
 /// Anderson's array-based queue lock. Lockable. First come, first served. Size (Slots + 2) * 128 bytes, which is 8448
 /// for `array_lock` with 64 slots; no other memory.
 ///
-/// Each thread waits at a separate cache line, so that a hand-off affects only the next thread. With more threads
-/// than slots, several threads share a slot. A slot holds the last 64-bit number called there instead of a flag, so
-/// each thread still recognises its turn. Source: T. E. Anderson, "The performance of spin lock alternatives for
-/// shared-memory multiprocessors" (1990).
+/// Each thread waits at a separate cache line, so that a hand-off affects only the next thread. With more threads than
+/// slots, several threads share a slot. A slot holds the last 64-bit number that was called there, instead of a flag.
+/// So a thread that shares a slot recognises its own number. Source: T. E. Anderson, "The performance of spin lock
+/// alternatives for shared-memory multiprocessors" (1990).
 template <std::size_t Slots = 64, class Policy = lock_policy>
 class basic_array_lock {
  public:
@@ -26,7 +26,7 @@ class basic_array_lock {
   basic_array_lock& operator=(const basic_array_lock&) = delete;
 
   void lock() noexcept {
-    // relaxed: only the number matters, and every thread gets a different one.
+    // relaxed: only the number matters, and every thread gets a different number.
     const std::uint64_t own = next_.fetch_add(1, std::memory_order_relaxed);
     typename Policy::spinner spinner;
     // acquire: synchronizes with the release that called this number.
@@ -34,7 +34,7 @@ class basic_array_lock {
     held_ = own;
   }
 
-  /// Never blocks. May fail if the lock has just become free, but not forever.
+  /// Never blocks. A call may fail although the lock has just become free, but repeated calls on a free lock succeed.
   bool try_lock() noexcept {
     // relaxed: the exchange below fails if another thread has drawn this number in the meantime.
     std::uint64_t own = next_.load(std::memory_order_relaxed);

@@ -14,14 +14,14 @@ namespace gradus {
 /// 16 nodes.
 ///
 /// One exchange appends a thread to the queue and returns its predecessor's node. The thread waits at this node, to
-/// which only the predecessor writes, and then takes the node over. Memory grows with the number of threads that want
-/// the lock; in array_lock it grows with the number that might want it.
+/// which only the predecessor writes, and then takes the node over. The memory grows with the number of threads that
+/// wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
 ///
-/// A 64-bit word identifies a node and the number of its use (node_pool.hpp). A use is complete when the node contains
-/// its word. So a thread that reads a node late, after another thread has reused it, is not misled, and try_lock() can
-/// check with one exchange that the end of the queue is still the completed use that it saw. Sources: T. S. Craig,
-/// "Building FIFO and priority-queuing spin locks from atomic swap" (1993); P. Magnusson, A. Landin and E. Hagersten,
-/// "Queue locks on cache coherent multiprocessors" (1994).
+/// A 64-bit word identifies one use of one node (node_pool.hpp). A use is complete when the node contains the word of
+/// this use. If a thread reads a node after another thread has reused the node, it finds a different word and is not
+/// misled. If try_lock() finds a completed use at the end of the queue, a single compare-and-exchange checks that the
+/// word of this use is still there. Sources: T. S. Craig, "Building FIFO and priority-queuing spin locks from atomic
+/// swap" (1993); P. Magnusson, A. Landin and E. Hagersten, "Queue locks on cache coherent multiprocessors" (1994).
 template <class Policy = lock_policy>
 class basic_clh_lock {
   using pool = lock_node_pool<Policy>;
@@ -42,8 +42,9 @@ class basic_clh_lock {
     nodes& mine = nodes::own();
     const word own = mine.next();
     if (own == 0) throw std::bad_alloc();
-    // acquire and release: a thread that reads the word of its predecessor also sees the node's place in the pool's
-    // directory. The decision to wait needs no ordering, because a node only ever contains words of completed uses.
+    // acquire and release: a thread that reads its predecessor's word also sees the chunk of the predecessor's node in
+    // the pool's directory. The decision to wait needs no ordering, because a node only ever contains words of
+    // completed uses.
     const word before = last_.exchange(own, std::memory_order_acq_rel);
     if (before != 0) {
       auto& released = all().at(before).released;
@@ -55,9 +56,10 @@ class basic_clh_lock {
     held_ = own;
   }
 
-  /// Never blocks. May fail if the lock has just become free or if there is no memory, but not forever.
+  /// Never blocks. A call may fail although the lock has just become free, but repeated calls on a free lock succeed.
+  /// Also fails if there is no memory for a node.
   bool try_lock() noexcept {
-    // acquire: a thread that reads the word also sees the node's place in the pool's directory.
+    // acquire: a thread that reads the word also sees the node's chunk in the pool's directory.
     word before = last_.load(std::memory_order_acquire);
     // acquire: as in lock(). A completed use stays complete, and a word does not repeat. So if the exchange below still
     // finds this word, the lock is free.
@@ -66,7 +68,7 @@ class basic_clh_lock {
     const word own = mine.next();
     if (own == 0) return false;
     const word expected = before;
-    // release: as in lock(). If the exchange fails, no thread has seen the word of this use, and a later call can use
+    // release: as in lock(). If the exchange fails, no other thread has seen the word `own`, and a later call can use
     // it.
     if (!last_.compare_exchange_strong(before, own, std::memory_order_release, std::memory_order_relaxed)) {
       mine.keep();

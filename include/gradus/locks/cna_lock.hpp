@@ -1,4 +1,4 @@
-/// cna_lock: the queue of mcs_lock, in which the holder prefers threads of the same NUMA node, within bounds.
+/// cna_lock: the queue of mcs_lock, in which threads of the holder's NUMA node go first, up to a limit.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace gradus {
 
 /// The compact NUMA-aware lock. Lockable. First come, first served among the threads of one NUMA node. Threads of other
-/// nodes are bypassed by at most 256 consecutive hand-offs and then precede all others. Size 256 bytes; the queue node
-/// of a waiting thread is on its stack.
+/// NUMA nodes are bypassed by at most 256 consecutive hand-offs. After that, they go first. Size 256 bytes; the queue
+/// node of a waiting thread is on its stack.
 ///
 /// A hand-off to another NUMA node also moves the protected data there, which takes several times as long as a hand-off
 /// within the node. The unlocking thread therefore searches the queue for a thread of the same NUMA node and moves the
-/// threads it skips to a second queue. The second queue goes first when no local thread is left or the bound is
-/// reached. On a machine with one NUMA node it behaves like mcs_lock. Source: D. Dice and A. Kogan, "Compact NUMA-aware
-/// locks" (2019).
+/// threads that it skips to a second queue. If no local thread is left, or if the limit is reached, the threads of the
+/// second queue go first. On a machine with one NUMA node, the lock behaves like mcs_lock. Source: D. Dice and A.
+/// Kogan, "Compact NUMA-aware locks" (2019).
 template <class Policy = lock_policy>
 class basic_cna_lock {
  public:
@@ -27,11 +27,12 @@ class basic_cna_lock {
     if (try_lock()) return;
     alignas(lock_padding) node own;
     own.memory_node = Policy::memory_node();
-    // acquire: if there is a last node, this thread sees it initialised before it links to it; otherwise it sees the
-    // writes of the previous holder. release: the next thread sees this node initialised.
+    // acquire: if the queue is not empty, this thread sees the initialisation of the last node before this thread
+    // accesses that node. If the queue is empty, this thread sees the writes of the previous holder. release: the next
+    // thread sees the initialisation of `own`.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
-      // release: a thread that reads or writes this node sees it initialised.
+      // release: a thread that reaches `own` through this link sees the initialisation of `own`.
       before->next.store(&own, std::memory_order_release);
       typename Policy::spinner spinner;
       // acquire: this thread sees the writes of the previous holder.
@@ -43,7 +44,7 @@ class basic_cna_lock {
   /// Never blocks. Fails only while the lock is held.
   bool try_lock() noexcept {
     node* nobody = nullptr;
-    // acquire: synchronizes with the release of the previous holder, and sees holder_ as that holder left it.
+    // acquire: synchronizes with the release of the previous holder, so this thread sees the final state of holder_.
     if (!last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed))
       return false;
     knows_node_ = false;  // the NUMA node is determined only if some thread waits
@@ -56,12 +57,13 @@ class basic_cna_lock {
     if (next == nullptr) {
       node* last = &holder_;
       node* const passed_first = passed_first_;
-      // The skipped threads become the queue. release: a thread that arrives by the exchange in lock() or try_lock(),
-      // or links itself to the last skipped node, sees the writes of this thread.
+      // The queue of skipped threads becomes the main queue. release: a later thread sees the writes of this thread,
+      // whether it finds the lock free in lock() or try_lock(), or links itself to the last skipped node.
       if (last_.compare_exchange_strong(last, passed_first == nullptr ? nullptr : static_cast<node*>(passed_last_),
                                         std::memory_order_release, std::memory_order_relaxed)) {
         if (passed_first != nullptr) {
-          // The lock is still held after the exchange, on behalf of the thread that is let in here.
+          // The lock does not become free here: it passes to the first skipped thread. Until let_in(), this thread may
+          // still write the members that belong to the holder.
           passed_first_ = nullptr;
           near_in_row_ = 0;
           let_in(passed_first);
@@ -93,7 +95,7 @@ class basic_cna_lock {
     if (near_in_row_ < Policy::most_near) {
       node* before = nullptr;
       for (node* one = first; one != nullptr; before = one, one = one->next.load(std::memory_order_acquire)) {
-        // acquire, in the loop's head: as in unlock(), for each node.
+        // acquire in the head of the loop: the node behind each link is initialised, as in unlock().
         if (one->memory_node != memory_node_) continue;
         if (before != nullptr) pass(first, before);
         if (passed_first_ != nullptr) near_in_row_ = near_in_row_ + 1;
@@ -103,7 +105,8 @@ class basic_cna_lock {
     near_in_row_ = 0;
     if (passed_first_ == nullptr) return first;
     node* const passed = passed_first_;
-    // relaxed: the thread of the last skipped node reads this link after it is let in (release, acquire).
+    // relaxed: the thread of the last skipped node reads this link only after it is let in, which orders the two
+    // accesses (release and acquire).
     static_cast<node*>(passed_last_)->next.store(first, std::memory_order_relaxed);
     passed_first_ = nullptr;
     return passed;
@@ -118,7 +121,7 @@ class basic_cna_lock {
     passed_last_ = last;
   }
 
-  // Returns the node behind `one`, whose thread has arrived and is about to link itself.
+  // Returns the node behind `one`. The thread of this node has already arrived and is about to link the node.
   static node* next_of(node& one) noexcept {
     typename Policy::spinner spinner;
     for (;;) {
@@ -132,19 +135,19 @@ class basic_cna_lock {
   void leave_to_holder(node& own) noexcept {
     memory_node_ = static_cast<unsigned>(own.memory_node);
     knows_node_ = true;
-    // acquire: the next thread's node is initialised. After its store to this node's link, no other thread accesses the
-    // node.
+    // acquire: the next thread's node is initialised. Once the next thread has stored its link in `own`, no other
+    // thread accesses `own`.
     node* next = own.next.load(std::memory_order_acquire);
     if (next == nullptr) {
-      // relaxed: a thread writes this link only after it has read &holder_ from last_, and the exchange below is a
-      // release.
+      // relaxed: another thread writes this link only after it has read &holder_ from last_. The exchange below stores
+      // &holder_ with release.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
-      // release: the next thread sees holder_ initialised.
+      // release: the next thread sees the initialisation of holder_.
       if (last_.compare_exchange_strong(last, &holder_, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(own);
     }
-    // relaxed: only this thread uses it until unlock().
+    // relaxed: only this thread uses the link until unlock().
     holder_.next.store(next, std::memory_order_relaxed);
   }
 

@@ -13,7 +13,7 @@ namespace gradus {
 
 namespace locks_detail {
 
-/// Returns true if Period / Ticks is a valid std::ratio, whose terms have 64 bits.
+/// Returns true if Period / Ticks is a valid std::ratio: its numerator and denominator must fit in 64 bits.
 template <class Period, class Ticks>
 constexpr bool has_ratio() {
   constexpr std::intmax_t most = std::numeric_limits<std::intmax_t>::max();
@@ -24,7 +24,8 @@ constexpr bool has_ratio() {
 }
 
 /// Converts `time` to Ticks, rounding up. Precondition: the result is well within the range of Ticks.
-/// std::chrono::ceil() multiplies before it divides, which overflows if neither tick is a multiple of the other.
+/// Does not use std::chrono::ceil(), which multiplies before it divides. If neither tick length is a multiple of the
+/// other one, the product could overflow.
 template <class Ticks, class Rep, class Period>
 constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
   using seconds = std::chrono::duration<double>;
@@ -48,7 +49,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
       integer rest = 0;
       if constexpr (Period::den <= most / ticks_period::den)
         rest = (parts * ticks_period::den + Period::den - 1) / Period::den;
-      else if (parts > 0)  // less than a second: a double is exact to within a tick
+      else if (parts > 0)  // `parts` are less than a second, so the error of a double is less than a tick
         rest = static_cast<integer>(static_cast<double>(parts) / static_cast<double>(Period::den) *
                                     static_cast<double>(ticks_period::den)) +
                1;
@@ -61,14 +62,15 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
 
 }  // namespace locks_detail
 
-/// Returns the deadline in ticks of the clock, rounded up. NaN counts as past.
+/// Returns the deadline in ticks of the clock, rounded up. A deadline of NaN counts as past.
 template <class Clock, class Duration>
 constexpr std::chrono::time_point<Clock, typename Clock::duration> lock_deadline(
     const std::chrono::time_point<Clock, Duration>& deadline) {
   using ticks = typename Clock::duration;
   using result = std::chrono::time_point<Clock, ticks>;
   using seconds = std::chrono::duration<double>;
-  // Floating point does not overflow. It rounds, so times within a millionth of a limit are treated as the limit.
+  // Floating-point numbers do not overflow, but they are rounded. So a time within a millionth of a limit is treated as
+  // the limit.
   const seconds at = deadline.time_since_epoch();
   if (!(at > seconds(ticks::min()) * (1 - 1e-6))) return result::min();
   if (at > seconds(ticks::max()) * (1 - 1e-6)) return result::max();

@@ -8,11 +8,12 @@ namespace gradus {
 /// The queue lock of Mellor-Crummey and Scott, in the form that needs a queue node only while a thread waits. Lockable.
 /// First come, first served. Size 256 bytes; the node of a waiting thread is on its stack.
 ///
-/// An arriving thread appends itself to the queue with one exchange and waits at a separate cache line, to which the
-/// holder writes to let it in. The lock itself contains the queue node of the holder, so that no state has to be kept
-/// between lock() and unlock(). Sources: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization
-/// on shared-memory multiprocessors" (1991); the form without nodes: M. A. Auslander and others, in the K42 operating
-/// system, described in M. L. Scott, "Shared-Memory Synchronization" (2013), section 4.3.
+/// An arriving thread appends itself to the queue with one exchange and waits at a separate cache line. The holder
+/// writes to this line to let the thread in. The lock itself contains the queue node of the holder, so that no state
+/// has to be kept between lock() and unlock(). Sources: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable
+/// synchronization on shared-memory multiprocessors" (1991); for the form that needs no node after lock() returns: M.
+/// A. Auslander and others, in the K42 operating system, described in M. L. Scott, "Shared-Memory Synchronization"
+/// (2013), section 4.3.
 template <class Policy = lock_policy>
 class basic_mcs_lock {
  public:
@@ -23,11 +24,12 @@ class basic_mcs_lock {
   void lock() noexcept {
     if (try_lock()) return;
     alignas(lock_padding) node own;
-    // acquire: if there is a last node, this thread sees it initialised before it links to it; otherwise it sees the
-    // writes of the previous holder. release: the next thread sees this node initialised.
+    // acquire: if the queue is not empty, this thread sees the last node initialised before it links itself to that
+    // node. If the queue is empty, this thread sees the writes of the previous holder. release: the next thread sees
+    // `own` initialised.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
-      // release: the thread that lets this one in sees this node initialised.
+      // release: the thread that lets this thread in sees `own` initialised.
       before->next.store(&own, std::memory_order_release);
       typename Policy::patient_spinner spinner;
       // acquire: this thread sees the writes of the previous holder.
@@ -39,7 +41,7 @@ class basic_mcs_lock {
   /// Never blocks. Fails only while the lock is held.
   bool try_lock() noexcept {
     node* nobody = nullptr;
-    // acquire: synchronizes with the release of the previous holder, and sees holder_ as that holder left it.
+    // acquire: synchronizes with the release of the previous holder, so this thread sees the final state of holder_.
     return last_.compare_exchange_strong(nobody, &holder_, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
@@ -62,7 +64,7 @@ class basic_mcs_lock {
     typename Policy::template atomic<bool> is_let_in{false};
   };
 
-  // Returns the node behind `one`, whose thread has arrived and is about to link itself.
+  // Returns the node behind `one`. The thread of this node has already arrived and is about to link the node.
   static node* next_of(node& one) noexcept {
     typename Policy::patient_spinner spinner;
     for (;;) {
@@ -74,19 +76,19 @@ class basic_mcs_lock {
 
   // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
   void leave_to_holder(node& own) noexcept {
-    // acquire: the next thread's node is initialised. After its store to this node's link, no other thread accesses the
-    // node.
+    // acquire: the next thread's node is initialised. Once the next thread has stored its link in `own`, no other
+    // thread accesses `own`.
     node* next = own.next.load(std::memory_order_acquire);
     if (next == nullptr) {
-      // relaxed: a thread writes this link only after it has read &holder_ from last_, and the exchange below is a
-      // release.
+      // relaxed: another thread writes this link only after it has read &holder_ from last_. The exchange below stores
+      // &holder_ with release.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
       // release: the next thread sees holder_ initialised.
       if (last_.compare_exchange_strong(last, &holder_, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(own);
     }
-    // relaxed: only this thread uses it until unlock().
+    // relaxed: only this thread uses the link until unlock().
     holder_.next.store(next, std::memory_order_relaxed);
   }
 

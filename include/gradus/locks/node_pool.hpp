@@ -13,16 +13,16 @@
 namespace gradus {
 
 /// The pool of nodes of all clh_locks. A 64-bit word identifies one use of a node: the low bits hold the index of the
-/// node, the high bits the number of the use. A word does not repeat before 2^38 uses of one node. The pool never
-/// returns memory to the system, so a thread may read a node even after another thread has reused it; the reading
-/// thread then finds a different word. No function blocks or throws.
+/// node, and the high bits count its uses. A word does not repeat before 2^38 uses of one node. The pool never returns
+/// memory to the system, so a thread may read a node even after another thread has reused the node. In this case, the
+/// reading thread finds a different word. No function blocks or throws.
 template <class Policy>
 class GRADUS_EXPORT lock_node_pool {
  public:
   using word = std::uint64_t;
 
   struct alignas(lock_padding) node {
-    /// The word of the last completed use. A free node has no later use.
+    /// The word of the last completed use. While the node is free, no later use has begun.
     typename Policy::template atomic<word> released{0};
     typename Policy::template atomic<word> below{0};  ///< next node on the stack of free nodes
   };
@@ -30,7 +30,7 @@ class GRADUS_EXPORT lock_node_pool {
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
-  ~lock_node_pool() {  // never runs for the pool of lock_policy
+  ~lock_node_pool() {  // for other policies; the pool of lock_policy is never destroyed
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
@@ -47,11 +47,12 @@ class GRADUS_EXPORT lock_node_pool {
     do {
       // relaxed: the exchange below publishes the link.
       at(used).below.store(top, std::memory_order_relaxed);
-      // release: a thread that pops the node sees `below`, the node's last word and its place in the directory.
+      // release: a thread that pops the node sees three things: the link `below`, the last word of the node, and the
+      // node's chunk in the directory.
     } while (!top_.compare_exchange_weak(top, used, std::memory_order_release, std::memory_order_relaxed));
   }
 
-  /// Returns the node of a word that some thread has taken and passed to this thread.
+  /// Returns the node of a word. The calling thread must have taken the word, or received it from another thread.
   node& at(word one) noexcept {
     const word index = (one & most_nodes) + first_chunk - 1;
     const auto chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk) - 1);
@@ -78,15 +79,15 @@ class GRADUS_EXPORT lock_node_pool {
       // relaxed: if another thread has popped the node in the meantime, `top_` holds a different word (of another node,
       // or of a later use of this node), and the exchange fails.
       const word below = at(top).below.load(std::memory_order_relaxed);
-      // relaxed: this word was acquired above, and only one give() publishes it. The exchange continues the release
-      // sequence, so later pops still synchronize with earlier calls of give().
+      // relaxed: the load above has acquired the word `top`, and only one call of give() publishes this word. The
+      // exchange continues the release sequence, so later pops still synchronize with earlier calls of give().
       if (top_.compare_exchange_weak(top, below, std::memory_order_relaxed)) return top;
     }
   }
 
   // Returns the initial word of a new node, or 0 if there is no memory.
   word make() noexcept {
-    // relaxed (twice): only the index has to be unique; has_chunk_of() synchronizes the chunk.
+    // relaxed (twice): only the uniqueness of the index matters. has_chunk_of() synchronizes accesses to the chunk.
     for (word made = made_.load(std::memory_order_relaxed);;) {
       const word index = made + 1;
       // Takes an index only after its chunk exists, so that failed attempts do not use up indices.
@@ -132,13 +133,13 @@ class GRADUS_EXPORT lock_node_cache {
     if (spare_ == 0) refill();
     return spare_ == 0 ? 0 : pool::next_use(spare_);
   }
-  /// Records that a lock now uses the spare node. If `used` is not 0, its use is complete, and its node becomes the
-  /// spare.
+  /// Records that a lock now uses the spare node. If `used` is not 0, it is the word of a completed use, whose node
+  /// becomes the spare.
   void exchange(word used) noexcept {
     spare_ = used;
     if (is_closed_) give_back();
   }
-  /// Records that the word from next() was not used. A later call returns it again.
+  /// Records that the word from next() was not used. The next call of next() returns the same word.
   void keep() noexcept {
     if (is_closed_) give_back();
   }
@@ -159,7 +160,7 @@ class GRADUS_EXPORT lock_node_cache {
   static constexpr unsigned most = 15;
 
   void refill() noexcept {
-    if (room_ == 0 && !is_closed_) {  // first use in this thread
+    if (room_ == 0 && !is_closed_) {  // this is the first use of the cache in this thread
       Policy::template at_thread_exit<lock_node_cache>();
       room_ = most;
     }

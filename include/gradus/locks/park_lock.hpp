@@ -11,14 +11,14 @@ namespace gradus {
 
 /// Spin, then park. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
-/// The lock for programs that share their cores. While the lock is held, two threads poll it for some microseconds,
-/// which suffices for a short critical section. Every further thread sleeps at once and leaves its core to other work.
-/// The unlocking thread wakes a sleeper only if no thread polls, and a woken thread polls first. So only a few threads
-/// are awake, however many want the lock, and its cache line moves between few cores. Any thread that is awake may take
-/// the lock, so that it is not idle while a sleeper wakes. To prevent starvation, unlock() wakes a sleeper in addition
-/// to the pollers after many hand-offs have bypassed the sleepers. Sources: A. R. Karlin and others, "Empirical studies
-/// of competitive spinning for a shared-memory multiprocessor" (1991); U. Drepper, "Futexes are tricky" (2005); D.
-/// Dice, "Malthusian locks" (2017).
+/// This lock suits programs that share the cores with other programs. While the lock is held, two threads poll it for
+/// some microseconds, which suffices for a short critical section. Every further thread sleeps at once and leaves its
+/// core to other work. The unlocking thread wakes a sleeper only if no thread polls, and a woken thread polls first. So
+/// only a few threads are awake, however many threads want the lock, and the lock's cache line moves between few cores.
+/// Any thread that is awake may take the lock, so the lock is not left idle while a sleeper wakes up. To prevent
+/// starvation, unlock() also wakes a sleeper after many hand-offs have bypassed the sleepers, even if other threads
+/// poll. Sources: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory
+/// multiprocessor" (1991); U. Drepper, "Futexes are tricky" (2005); D. Dice, "Malthusian locks" (2017).
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_park_lock {
  public:
@@ -32,7 +32,7 @@ class alignas(lock_padding) basic_park_lock {
     while (!watch_after_wake());
   }
 
-  /// Never blocks. Fails only while the lock is held, or was held a moment ago.
+  /// Never blocks. Fails only if the lock is held or was held a moment ago.
   bool try_lock() noexcept {
     // relaxed: the value only decides whether an attempt is worthwhile.
     return (state_.load(std::memory_order_relaxed) & held) == 0 && set();
@@ -50,7 +50,7 @@ class alignas(lock_padding) basic_park_lock {
       do {
         if (!wake_.try_acquire_until(end)) return leave();
       } while (!watch_after_wake());
-    } catch (...) {  // the clock threw
+    } catch (...) {  // a function of the clock threw an exception
       if (leave()) unlock();
       throw;
     }
@@ -58,14 +58,15 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   void unlock() {
-    std::uint32_t seen = seen_by_holder_ | held;  // a guess, which the exchange checks
+    std::uint32_t seen = seen_by_holder_ | held;  // the expected state, which the exchange checks
     const std::uint32_t passes = passes_ + 1;
     const bool is_due = passes >= Policy::most_passes;
     for (;;) {
       const bool wakes = shall_wake(seen, is_due);
       if (seen >= one_sleeper) passes_ = wakes && is_due ? 0 : passes;
-      // release: the next holder, whose exchange reads this value or one derived from it, sees the writes of this
-      // thread. After this exchange the lock may be destroyed, except while a wake is on its way (see leave()).
+      // release: the next holder sees the writes of this thread, because its exchange reads this value or a later value
+      // of the same release sequence. After this exchange, another thread may destroy the lock, unless a wake is on its
+      // way (see leave()).
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
                                        std::memory_order_relaxed)) {
         if (wakes && (is_due || !is_taken_again())) wake_.release();
@@ -85,14 +86,14 @@ class alignas(lock_padding) basic_park_lock {
   static constexpr std::uint32_t one_sleeper = 16;
   static_assert((Policy::most_watchers + 1) * one_watcher <= all_watchers);
 
-  // Returns true if unlock() has to wake a sleeper: no thread watches, or too many hand-offs bypassed the sleepers. At
-  // most one wake is on its way at a time.
+  // Returns true if unlock() has to wake a sleeper: no thread polls, or too many hand-offs have bypassed the sleepers.
+  // At most one wake is on its way at a time.
   static bool shall_wake(std::uint32_t seen, bool is_due) noexcept {
     const std::uint32_t watchers = seen & all_watchers;
     return seen >= one_sleeper && (seen & waking) == 0 && (watchers == 0 || (is_due && watchers < all_watchers));
   }
 
-  // Called after unlocking, before waking a sleeper. Returns true if another thread has taken the lock; the duty to
+  // Called after unlocking and before waking a sleeper. Returns true if another thread has taken the lock; the duty to
   // wake a sleeper then passes to that thread. Polling for a moment is cheaper than a wake.
   bool is_taken_again() noexcept {
     for (int look = 0; look < Policy::looks_before_wake; ++look) {
@@ -105,9 +106,9 @@ class alignas(lock_padding) basic_park_lock {
     return false;
   }
 
-  // Sets the held flag, whatever the other bits are. acquire (here and below): this thread sees the writes of the
-  // previous holder, which unlocked with release; all changes in between are exchanges, which continue its release
-  // sequence.
+  // Sets the held flag, whatever the other bits are. acquire (here and below): synchronizes with the release of the
+  // previous holder. All changes of the state in between are read-modify-write operations, so they continue the release
+  // sequence of that holder.
   bool set() noexcept {
     const std::uint32_t before = state_.fetch_or(held, std::memory_order_acquire);
     if ((before & held) != 0) return false;
@@ -123,8 +124,8 @@ class alignas(lock_padding) basic_park_lock {
     return true;
   }
 
-  // Takes the lock if it is free, and returns true. Otherwise changes this thread's count from `own` to `other`, and
-  // returns false. A single exchange does either, so that every later unlock() sees the change.
+  // If the lock is free, takes it and returns true. Otherwise changes this thread's count from `own` to `other` and
+  // returns false. Either change is a single exchange, so every later unlock() sees it.
   bool take_or_become(std::uint32_t& seen, std::uint32_t own, std::uint32_t other) noexcept {
     for (;;) {
       if ((seen & held) == 0) {
@@ -136,16 +137,16 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // Registers a thread that found the lock held, as a watcher if there are few, otherwise as a sleeper. Returns true if
-  // the thread now holds the lock, and false if it is counted as a sleeper.
+  // Registers a thread that found the lock held. If there are few watchers, the thread becomes a watcher; otherwise it
+  // becomes a sleeper. Returns true if the thread now holds the lock, and false if it is counted as a sleeper.
   bool come() noexcept {
     for (std::uint32_t seen = state_.load(std::memory_order_relaxed);;) {
       if ((seen & held) == 0) {
         if (take(seen, 0)) return true;
         continue;
       }
-      // Recomputed in every attempt: when many threads arrive at once, the number of watchers must not overflow its
-      // bits.
+      // The number of watchers is recomputed in every attempt. Otherwise it could overflow its bits when many threads
+      // arrive at once.
       const std::uint32_t watchers = (seen & all_watchers) / one_watcher + ((seen & waking) != 0 ? 1 : 0);
       const bool is_watched = watchers >= Policy::most_watchers;
       if (state_.compare_exchange_weak(seen, seen + (is_watched ? one_sleeper : one_watcher), std::memory_order_relaxed,
@@ -154,15 +155,16 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // Called by a woken sleeper. Works like come() for a watcher. From now on unlock() may wake another sleeper.
+  // Called by a woken sleeper, which becomes a watcher. From then on, unlock() may wake another sleeper. Returns as
+  // come() does.
   bool watch_after_wake() noexcept {
     state_.fetch_add(one_watcher - waking - one_sleeper, std::memory_order_relaxed);
     return watch();
   }
 
-  // Polls with exponential backoff: each pause is twice as long as the one before. The longer waiters stay away, the
-  // longer the holder keeps the cache line and can lock again cheaply. Long pauses waste nothing, because waiters have
-  // no other work.
+  // Polls with exponential backoff: each pause is twice as long as the one before. Long pauses let the holder keep the
+  // cache line of the lock, so that it can unlock and lock again cheaply. They waste nothing, because the waiting
+  // thread has no other work.
   bool watch() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = Policy::first_pauses;
@@ -175,9 +177,10 @@ class alignas(lock_padding) basic_park_lock {
     return take_or_become(seen, one_watcher, one_sleeper);
   }
 
-  // Called by a sleeper whose time is over. Removes its count and returns false, unless the thread gets the lock. The
-  // last sleeper waits for a wake that is on its way, because the sending thread still accesses the lock. If a thread
-  // leaves with a wake, the holder of the lock wakes another sleeper instead.
+  // Called by a sleeper whose time is over. Removes the sleeper from the count and returns false, with one exception.
+  // If a wake is on its way, the last sleeper waits for this wake, because the thread that sends the wake still
+  // accesses the lock. If the lock is free then, the sleeper takes it and returns true. Otherwise it leaves and returns
+  // false, and unlock() will wake another sleeper if one has arrived.
   bool leave() noexcept {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
     for (typename Policy::spinner spinner;;) {
@@ -195,8 +198,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};
-  // Owned by the holder: the state, without the flag, at the moment when it took the lock, and the number of hand-offs
-  // since the last wake.
+  // Owned by the holder. seen_by_holder_ is the state when the holder took the lock, with or without the held flag.
+  // passes_ is the number of hand-offs that have bypassed sleepers since the last wake that was due.
   typename Policy::template guarded<std::uint32_t> seen_by_holder_{0};
   typename Policy::template guarded<std::uint32_t> passes_{0};
   typename Policy::semaphore wake_{0};

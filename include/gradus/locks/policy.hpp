@@ -1,6 +1,6 @@
 /// The policy of the locks: atomic variables, waiting, and cache-line padding. Each lock is a template over a policy,
-/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`,
-/// whose policy is the standard library.
+/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`.
+/// The policy of these locks uses the standard library.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 #include "gradus/export.hpp"
 
-// For getcpu() only; see lock_policy::memory_node().
+// <sched.h> declares getcpu(), which lock_policy::memory_node() calls.
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
 #include <sched.h>
 #endif
@@ -39,9 +39,10 @@ struct GRADUS_EXPORT lock_policy {
     constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
     /// Makes a token available. Precondition: no token is available.
     void release() noexcept {
-      // release and acquire (below): as in a lock. Uses an exchange instead of a store, because notify_one() may check
-      // for waiters with a plain load, which x86 may execute before an earlier store becomes visible. After the
-      // exchange, only the address of tokens_ is used, because the semaphore may already be destroyed.
+      // release here, and acquire in try_acquire(): as in a lock. An exchange is used instead of a store, because
+      // notify_one() may check for waiters with a plain load. On x86, such a load may execute before an earlier store
+      // becomes visible. After the exchange, only the address of tokens_ is used, because another thread may already
+      // have destroyed the semaphore.
       tokens_.exchange(1, std::memory_order_release);
       tokens_.notify_one();
     }
@@ -55,7 +56,7 @@ struct GRADUS_EXPORT lock_policy {
       while (!try_acquire()) {
         const auto now = Clock::now();
         if (now >= deadline) return false;
-        // Uses floating point, because the difference of two distant times may overflow in ticks.
+        // Computes in floating point, because the difference of two distant times may exceed the range of ticks.
         const std::chrono::duration<double> left =
             std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
         nap(std::min<std::chrono::duration<double>>(left, long_nap));
@@ -70,17 +71,17 @@ struct GRADUS_EXPORT lock_policy {
 
   /// Number of nodes in the first chunk of a node pool.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// Backoff before a thread sleeps: it polls after first_pauses pauses, then after twice as many each time, for some
-  /// microseconds in total, and finally after yielding the CPU. Polling more often would take the cache line of the
-  /// lock from its holder.
+  /// Backoff before a thread sleeps. Before the first poll, the thread executes first_pauses pause instructions. It
+  /// doubles this number before each further poll. After some microseconds of pauses, it yields its CPU instead. If the
+  /// thread polled more often, it would take the lock's cache line away from the holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
   /// Number of threads that may poll at the same time; all others sleep at once.
   static constexpr std::uint32_t most_watchers = 2;
-  /// Number of hand-offs that may bypass the sleepers before one of them is woken.
+  /// Number of hand-offs that may bypass the sleepers before a sleeper is woken.
   static constexpr std::uint32_t most_passes = 1024;
-  /// Number of polls before a thread wakes another one. The thread pauses once before the first poll, and twice as
-  /// often before each further poll.
+  /// Number of polls before a thread wakes another one. Before the first poll, the thread executes one pause
+  /// instruction. It doubles this number before each further poll.
   static constexpr int looks_before_wake = 3;
 
   /// Executes `times` pause instructions of the CPU, each of 10 to 50 nanoseconds.
@@ -97,11 +98,11 @@ struct GRADUS_EXPORT lock_policy {
   /// Maximum number of consecutive hand-offs that bypass threads of other NUMA nodes.
   static constexpr std::uint32_t most_near = 256;
 
-  /// Sleeps. Disables pthread_cancel(), like the waits of std::mutex: the functions of a lock are noexcept, so a
-  /// cancellation would end the program.
+  /// Sleeps. A cancellation (pthread_cancel) during the sleep would end the program, because the functions of a lock
+  /// are noexcept. Therefore disables cancellation, as the waits of std::mutex do.
   template <class Rep, class Period>
   static void nap(const std::chrono::duration<Rep, Period>& time) noexcept {
-#ifdef PTHREAD_CANCEL_DISABLE  // defined by <thread> if it uses POSIX threads
+#ifdef PTHREAD_CANCEL_DISABLE  // <thread> defines this macro if it uses POSIX threads
     int before = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     std::this_thread::sleep_for(time);
@@ -111,14 +112,14 @@ struct GRADUS_EXPORT lock_policy {
 #endif
   }
 
-  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. After some microseconds of pauses, the
-  /// thread ahead of it may have no core, so the waiter yields its own core. After milliseconds of yields, other
+  /// Backoff of a waiting thread: pauses first, then yields, then sleeps. If the wait exceeds some microseconds, the
+  /// thread ahead may have no core, so the waiter yields its own core. If the wait exceeds some milliseconds, other
   /// programs hold the cores, so the waiter sleeps. It does not sleep earlier, because a sleeper in a queue delays all
   /// threads behind it, and those threads then sleep as well.
   template <unsigned most_pauses>
   class basic_spinner {
    public:
-    /// Waits for one step. `pauses` is the number of pause instructions in the first stage.
+    /// Performs one step of waiting. `pauses` is the number of pause instructions in the first stage.
     void rest(unsigned pauses = 1) noexcept {
       if (rested_ < most_pauses) {
         rested_ += pauses;
@@ -133,15 +134,15 @@ struct GRADUS_EXPORT lock_policy {
 
    private:
     static constexpr unsigned most_yields = 2048;
-    // The operating system adds a delay, 50 microseconds on Linux.
+    // Requested time of a sleep. The operating system adds a delay, on Linux 50 microseconds.
     static constexpr std::chrono::microseconds short_nap{20};
     unsigned rested_ = 0;
     unsigned yields_ = 0;
   };
   /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// Pauses about as long as one turn takes in a queue of sixteen threads. In a queue, a thread that has yielded when
-  /// its turn comes delays every thread behind it.
+  /// Pauses about as long as one turn of a queue of sixteen threads takes, before it yields the core. If the turn of a
+  /// thread comes after the thread has yielded its core, all threads behind it are delayed.
   using patient_spinner = basic_spinner<512>;
 
   /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.
@@ -166,7 +167,7 @@ struct GRADUS_EXPORT lock_policy {
     static constinit thread_local T object;
     return object;
   }
-  /// Arranges a call of T::leave() at the end of the thread. Further calls have no effect.
+  /// Arranges a call of T::leave() at the end of the calling thread. Further calls in the same thread have no effect.
   template <class T>
   static void at_thread_exit() {
     struct leaver {
@@ -177,7 +178,7 @@ struct GRADUS_EXPORT lock_policy {
   }
 
  private:
-  // Constructed before all other objects and never destroyed.
+  // An object that is constructed before all other objects and never destroyed.
   template <class T>
   union GRADUS_EXPORT forever {
     constexpr forever() noexcept : object() {}

@@ -1,4 +1,5 @@
-/// tas_lock: a single flag. Each thread sets the flag until it is the thread that changed it.
+/// tas_lock: a single flag. A waiting thread sets the flag again and again, until it finds that the flag was clear
+/// before. The thread then has the lock.
 #pragma once
 
 #include <chrono>
@@ -10,10 +11,10 @@ namespace gradus {
 
 /// Test-and-set. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
-/// Each attempt of a waiting thread is a write. It takes the cache line away from the holder, which needs it to unlock,
-/// and from all other waiters. This is the simplest lock and a good one for two threads with rare collisions; ttas_lock
-/// is better in all other cases. Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming" (2008),
-/// chapter 7.
+/// Each attempt of a waiting thread is a write. The write takes the cache line away from the holder, which needs the
+/// line to unlock, and from all other waiters. tas_lock is the simplest lock. It is good for two threads that rarely
+/// collide; ttas_lock is better in all other cases. Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor
+/// Programming" (2008), chapter 7.
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_tas_lock {
  public:

@@ -1,4 +1,5 @@
-/// ttas_lock: reads the flag first, tries to set it only if it is free, and backs off exponentially.
+/// ttas_lock: a thread reads a flag, and tries to set the flag only if it is clear. Between reads, the thread waits
+/// with exponential backoff.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +13,10 @@ namespace gradus {
 /// Test and test-and-set with exponential backoff. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no
 /// other memory.
 ///
-/// A waiting thread only reads, so the flag stays in its own cache until the holder writes it. Since all waiters would
-/// then try at once, each of them rests between reads, twice as long each time. The thread that has just unlocked is
-/// often the next holder, which makes this lock fast and unfair. Source: T. E. Anderson, "The performance of spin lock
-/// alternatives for shared-memory multiprocessors" (1990).
+/// A waiting thread only reads the flag, so a copy of the flag stays in the thread's own cache until the holder writes.
+/// All waiters would then try at once. To prevent this, each waiter rests between its reads, twice as long each time.
+/// The thread that has just unlocked is often the next holder, which makes this lock fast and unfair. Source: T. E.
+/// Anderson, "The performance of spin lock alternatives for shared-memory multiprocessors" (1990).
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_ttas_lock {
  public:
@@ -29,7 +30,7 @@ class alignas(lock_padding) basic_ttas_lock {
     while (!try_lock()) waits.rest();
   }
 
-  /// Never blocks. Fails only while the lock is held, or was held a moment ago.
+  /// Never blocks. Fails only if the lock is held or was held a moment ago.
   bool try_lock() noexcept {
     // relaxed: the value only decides whether an attempt is worthwhile.
     return !is_held_.load(std::memory_order_relaxed) && set();

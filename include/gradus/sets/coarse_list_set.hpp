@@ -15,8 +15,8 @@ namespace gradus {
 /// A set of keys as a sorted linked list. Each operation holds the single lock for its whole duration, so operations
 /// run one after another. O(n) steps per operation. `Lock` is any Lockable type.
 ///
-/// Iteration holds the lock from begin() until the iterator is destroyed, and returns the keys of a single moment in
-/// ascending order. Neither the loop body nor the function passed to visit() may call the set.
+/// Iteration holds the lock from begin() until the iterator is destroyed. So it returns exactly the keys that are in
+/// the set at that time, in ascending order. Neither the loop body nor the function passed to visit() may call the set.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.4.
 template <class Key, class Compare = std::less<>, class Allocator = std::allocator<Key>, class Lock = std::mutex>
@@ -31,7 +31,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
     node() noexcept {}
     ~node() {}
     union {
-      const Key key;  ///< made and destroyed by the factory
+      const Key key;  ///< nodes_ constructs and destroys the key
     };
   };
 
@@ -54,7 +54,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// Returns the link before the first key that is not less than `key`. No other key of the list can equal `key`.
+  /// Returns the link before the first key that is not less than `key`. Only this first key can equal `key`.
   template <class Other>
   const link& find(const Other& key) const {
     const link* before = &head_;
@@ -93,7 +93,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
       before.next = gone->next;
       --count_;
     }
-    nodes_.destroy(gone);  // outside the lock: no other thread can reach the node
+    nodes_.destroy(gone);  // destroys the node without the lock, because no other thread can reach the node
     return true;
   }
 

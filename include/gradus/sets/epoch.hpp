@@ -13,41 +13,47 @@ namespace gradus {
 
 /// Epoch-based reclamation (K. Fraser, "Practical lock freedom", 2004). An operation announces the epoch in which it
 /// begins, with one atomic exchange. Links are read with plain loads, and an operation may continue from a removed
-/// node. The epoch advances when all running operations have announced it. Nodes that were removed two epochs ago are
-/// freed.
+/// node. The epoch advances when all running operations have announced the current epoch. A node is freed at
+/// least two epochs after its removal.
 ///
-/// Limit: a thread that stops inside an operation, or stays in a loop over the set, blocks the reclamation of
-/// everything that any thread removes from then on. `hazard_pointers` bounds this. Nodes that an ended thread left
-/// behind are freed by running threads, except for fewer than 512 nodes.
+/// Limit: if a thread stops inside an operation, or stays in a loop over the set, nodes that any thread removes from
+/// then on are not freed. (`hazard_pointers` bounds the number of nodes that a stopped thread blocks.) If a thread
+/// ends, running threads free the nodes that it left behind, except for fewer than 512 nodes per record.
 ///
 /// The algorithm needs no stand-alone fences, because it uses read-modify-write operations on the states of the
-/// records. Proof of all memory orders, where a scan is the loop over all records in try_advance():
+/// records. The following steps prove all memory orders. A scan is the loop over all records in try_advance().
 ///
-/// 1. After announcing p, a thread reads the epoch again, and repeats the announcement with the new epoch unless the
-///    epoch is still p. While the announcement of p stands, the epoch is p or p + 1, because p + 2 needs a scan of all
-///    records in epoch p + 1. If that scan had read this record before the announcement, the announcement would have
-///    acquired what the scan released, and the thread would have read at least p + 1. So the scan reads the record
-///    after the announcement, finds p and does not advance the epoch.
-/// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads an epoch of at least p +
-///    2, the removal happened before: the removing thread left its record or announced again (release), the scan saw
-///    this (acquire), the new epoch was stored after the scan (release), and it was read with acquire.
-/// 3. A node with tag t is freed when the epoch is at least t + 2, that is after a scan of all records in epoch t + 1 =
-///    p + 2. Consider any operation of another thread, and this scan's access to its record. Both are read-modify-write
-///    operations on one variable, so one of them comes first.
-///    a. The announcement came first. Then the scan saw it. If the operation had announced p + 2, it began after the
-///       removal, by 2. Otherwise the operation had left the record, and its reads happened before the node was freed.
-///    b. The scan came first. Then the announcement read the value that the scan wrote, or a later value. A later value
-///       comes from another scan, which continues the release sequence, or from a thread that left the record. That
-///       thread had announced p + 2, or its announcement also came after the scan, so that the same argument applies
-///       to it. In each case the removal happened before the loads of the operation. The operation therefore does not
-///       find the node when it starts from the roots of the set.
+/// 1. While a record announces epoch p, the epoch is p or p + 1. Proof: After announcing p, a thread reads the epoch
+///    again. If the epoch is no longer p, the thread announces the new epoch instead. Now suppose that the epoch is
+///    still p. It can become p + 2 only after a scan of all records in epoch p + 1. If this scan had read the record
+///    before the announcement, the announcement would have acquired what the scan released, and the thread would then
+///    have read an epoch of at least p + 1. So the scan reads the record after the announcement, finds p, and does
+///    not advance the epoch.
+/// 2. A node that is removed under an announcement of p gets the tag p + 1. If a thread reads epoch p + 2 or a later
+///    one, the removal happened before this read. Proof: The removing thread left its record or announced a later
+///    epoch (release). A scan saw this (acquire). The new epoch was stored after this scan (release), and the reading
+///    thread acquired the new epoch.
+/// 3. A node with tag t = p + 1 is freed when the epoch is at least t + 2. No operation can access the node then.
+///    Proof: Before the epoch became t + 2, a scan read all records in epoch t + 1 = p + 2. Consider an operation of
+///    another thread. The announcement of this operation and the access of the scan to the same record are
+///    read-modify-write operations on one variable, so one of the two comes first.
+///    a. If the announcement came first, the scan saw it. If the operation had announced p + 2, the removal happened
+///       before the operation, by step 2. Otherwise the operation had left the record before the scan, so its reads
+///       happened before the node was freed.
+///    b. If the scan came first, the announcement read the value that the scan wrote, or a later value. A later value
+///       comes from another scan or from a thread that left the record. Another scan continues the release sequence
+///       of the first scan. A thread that left the record had announced p + 2, or its announcement also came after
+///       the scan, and then the same argument applies to that thread. In each case, the removal happened before the
+///       loads of the operation.
+///    If the removal happened before the loads of an operation, the operation does not find the node, because it
+///    starts from the roots of the set.
 template <class Policy = set_policy>
 struct basic_epoch {
   using policy = Policy;
   /// A traversal may continue from a node that another thread has removed.
   static constexpr bool walks_past_removed = true;
-  /// Memory order of the store that unlinks a removed node. release: the nodes behind it are initialised for threads
-  /// that arrive through this link. The store need not be visible soon, because the mark has already removed the node.
+  /// Memory order of the store that unlinks a removed node. release: a thread that follows the new link sees the next
+  /// node initialised. The store need not be visible soon, because the mark has already removed the node.
   static constexpr std::memory_order unlink_order = std::memory_order_release;
 
   class domain;
@@ -84,14 +90,15 @@ class basic_epoch<Policy>::domain {
     // The members below belong to the thread that holds the record.
     bag bags[3];
     unsigned until_look = retired_between_looks;
-    typename Policy::template atomic<std::size_t> garbage{0};  ///< also read by other threads
+    typename Policy::template atomic<std::size_t> garbage{0};  ///< number of retired nodes; other threads read it, too
   };
   static constexpr unsigned retired_between_looks = Policy::retired_between_looks;
-  /// A record in use accumulates fewer nodes than this.
+  /// A thread frees the nodes in the record of an ended thread only if the record has at least this number of nodes. A
+  /// record in use normally has fewer nodes.
   static constexpr std::size_t much = std::size_t{8} * retired_between_looks;
 
   static void add_garbage(record& own, std::size_t change) noexcept {
-    // relaxed and no atomic addition: one thread at a time writes the number, and other threads need only an
+    // relaxed, and not an atomic addition: only one thread at a time writes the number, and other threads need only an
     // approximate value.
     own.garbage.store(own.garbage.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
   }
@@ -108,7 +115,7 @@ class basic_epoch<Policy>::domain {
     add_garbage(own, std::size_t{0} - freed);
   }
 
-  /// Scans all records, and advances the epoch if every record in use has announced the current one.
+  /// Scans all records. If every record in use has announced the current epoch, advances the epoch.
   void try_advance() noexcept {
     // acquire: see 2.
     std::uint64_t now = epoch_.load(std::memory_order_acquire);
@@ -159,7 +166,7 @@ class basic_epoch<Policy>::domain {
   sets_detail::record_list<Policy, record> records_;
 };
 
-/// A running operation on the set. No node that it can reach is freed while the guard exists.
+/// A running operation on the set. While the guard exists, no node that the operation can reach is freed.
 template <class Policy>
 class basic_epoch<Policy>::guard {
  public:
@@ -182,7 +189,7 @@ class basic_epoch<Policy>::guard {
   sets_detail::word protect(unsigned /*slot*/, const Link& link, std::memory_order order) const noexcept {
     return link.load(order);
   }
-  /// Retires an unlinked node: it is freed after all operations that may access it.
+  /// Retires an unlinked node. The node is freed after all operations that may access it have ended.
   void retire(sets_detail::reclaimable* node) noexcept { domain_.retire(record_, announced_, node); }
 
  private:

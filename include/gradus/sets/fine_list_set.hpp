@@ -22,12 +22,12 @@ namespace gradus {
 /// An erased node is destroyed at once: to reach it, a thread needs the lock of the previous node, which the erasing
 /// thread holds.
 ///
-/// Iteration holds the lock of the current key, and no thread can pass it. In ascending order, it returns every key
-/// that is in the set all the time, no key twice, and perhaps keys that are inserted or erased concurrently. Neither
-/// the loop body nor the function passed to visit() may call the set.
+/// Iteration holds the lock of the current key, and no other thread can pass this key. In ascending order, it returns
+/// every key that is in the set all the time, no key twice, and perhaps keys that are inserted or erased concurrently.
+/// Neither the loop body nor the function passed to visit() may call the set.
 ///
-/// The operations are linearizable with acquire and release alone, because each operation reads while it holds the
-/// locks of the two nodes around its key. Two operations on a key are ordered by these locks.
+/// The operations are linearizable with acquire and release alone. Each operation holds the locks of the two nodes
+/// around its key while it reads them, and these locks order any two operations on the same key.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.5.
 template <class Key, class Compare = std::less<>, class Allocator = std::allocator<Key>, class Policy = set_policy>
@@ -66,7 +66,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// Two adjacent nodes, or the last link and null. Both are locked.
+  /// A locked part of the list: two adjacent links, of which the second one is a node, or the last link and null.
   class window {
    public:
     explicit window(link& head) : before_(&head) {

@@ -14,26 +14,27 @@
 namespace gradus {
 
 /// Reclamation by hazard pointers (M. M. Michael, "Hazard pointers: safe memory reclamation for lock-free objects",
-/// 2004). Before a thread reads a node, it publishes the address of the node and checks that the link still points to
-/// the node.
+/// 2004). Before a thread reads a node, it publishes the address of the node. Then it checks that the link from which
+/// it read the address still points to the node.
 ///
-/// A thread that stops inside an operation blocks the reclamation of four nodes only. With R records, at most R (8 R +
-/// 64) nodes wait. R is the largest number of simultaneous operations so far (including loops and nested operations) or
-/// of simultaneous threads in the process, rounded up to a multiple of 16. Nodes left in the records of ended threads
-/// are freed by running threads, except for fewer than 64 nodes per record. The price is an atomic exchange per visited
-/// node, and a traversal restarts if its current node is removed: `contains` never blocks, but no single thread has a
-/// bound on its steps.
+/// A thread that stops inside an operation blocks the reclamation of only four nodes. With R records, at most R (8 R +
+/// 64) removed nodes wait to be freed. R is at most the larger of two numbers, rounded up to a multiple of 16: the
+/// largest number of simultaneous operations on the set so far (including loops and nested operations), and the largest
+/// number of simultaneous threads in the process so far. Running threads free the nodes in the records of ended
+/// threads, except for fewer than 64 nodes per record. The method has two disadvantages. Each visited node costs an
+/// atomic exchange, and a traversal restarts if its current node is removed. So `contains` never blocks, but the number
+/// of steps of one call has no bound.
 ///
-/// The algorithm needs no stand-alone fences: publishing, checking, unlinking (unlink_order) and scanning the hazards
-/// are seq_cst and therefore have a single total order. If the scan does not see an address, the scan came before its
-/// publication, and the unlinking came before the scan. The check of the link came after the publication and therefore
-/// sees that the link has changed or is marked. If the scan sees the address, the node is kept. The reads of a node
-/// happen before it is freed, because the thread later replaces the hazard with release, and the scan acquires this
-/// value.
+/// The algorithm needs no stand-alone fences: publishing an address, checking the link, unlinking (unlink_order) and
+/// scanning the hazards are seq_cst and therefore have a single total order. If the scan does not see the address of a
+/// node, the scan came before the publication of this address, and the unlinking of the node came before the scan. The
+/// check of the link came after the publication. So the check sees that the link has changed or is marked. If the scan
+/// sees the address, the node is kept. When the thread has finished with the node, it replaces the hazard with release.
+/// A later scan acquires the new value, so the reads of the node happen before it is freed.
 template <class Policy = set_policy>
 struct basic_hazard_pointers {
   using policy = Policy;
-  /// The nodes behind a removed node may be freed.
+  /// A traversal must not continue past a removed node, because the nodes behind it may already have been freed.
   static constexpr bool walks_past_removed = false;
   static constexpr std::memory_order unlink_order = std::memory_order_seq_cst;
 
@@ -45,7 +46,7 @@ struct basic_hazard_pointers {
 template <class Policy>
 class basic_hazard_pointers<Policy>::domain {
  public:
-  /// `distance` is the offset of the reclaimable part from the address to which links point, in bytes.
+  /// `distance`: offset, in bytes, of a node's reclaimable part from the address to which links point.
   domain(void* set, sets_detail::free_function free, std::size_t distance = 0)
       : set_(set), free_(free), distance_(distance) {}
   /// Frees all removed nodes. Precondition: no operation is running.
@@ -70,8 +71,10 @@ class basic_hazard_pointers<Policy>::domain {
     typename Policy::template atomic<sets_detail::word> hazards[slots]{};  ///< addresses of nodes, or 0
     // The members below belong to the thread that holds the record.
     node* retired = nullptr;
-    std::size_t most = Policy::retired_between_looks;          ///< number of retired nodes that triggers a scan
-    unsigned turn = 0;                                         ///< index of the other record to clean at the next scan
+    /// A scan begins when this number of retired nodes is reached.
+    std::size_t most = Policy::retired_between_looks;
+    /// Index of the record of another thread that the next scan visits.
+    unsigned turn = 0;
     typename Policy::template atomic<std::size_t> garbage{0};  ///< length of `retired`; also read by other threads
   };
 
@@ -86,7 +89,8 @@ class basic_hazard_pointers<Policy>::domain {
   void retire(record& own, node* gone) noexcept {
     gone->next_retired = own.retired;
     own.retired = gone;
-    // relaxed and no exchange: one thread at a time writes it, and other threads read an approximate value.
+    // relaxed, and not an exchange: only one thread at a time writes the number, and other threads need only an
+    // approximate value.
     const std::size_t waiting = own.garbage.load(std::memory_order_relaxed) + 1;
     own.garbage.store(waiting, std::memory_order_relaxed);
     if (waiting < own.most) return;
@@ -94,8 +98,8 @@ class basic_hazard_pointers<Policy>::domain {
     free_unseen_of_another(own);
   }
 
-  /// Frees nodes in another record, whose thread may have ended, if no thread holds that record. Visits the records in
-  /// turn.
+  /// Visits one record of another thread; consecutive calls visit the records in turn. If no thread holds the record,
+  /// frees nodes in it, because the thread that retired them may have ended.
   void free_unseen_of_another(record& own) noexcept {
     unsigned place = 0;
     const bool is_past_all = records_.all_of([&](record& one) {
@@ -110,15 +114,15 @@ class basic_hazard_pointers<Policy>::domain {
     own.turn = is_past_all ? 0 : own.turn + 1;
   }
 
-  /// Frees the retired nodes that are no thread's hazard. There are at least twice as many retired nodes as hazards, so
-  /// at least half of the nodes are freed.
+  /// Frees the retired nodes to which no hazard points. Then sets the number of retired nodes that triggers the next
+  /// scan to at least twice the number of hazard slots, so that the next scan can free at least half of the nodes.
   void free_unseen(record& own) noexcept {
     node* unseen = own.retired;
     node* seen = nullptr;
     own.retired = nullptr;
     std::size_t kept = 0;
     std::size_t all = 0;
-    sets_detail::word found[64];  // handles a batch of records at a time, so that no allocation is needed
+    sets_detail::word found[64];  // hazards of some records at a time, so that no memory is allocated
     std::size_t count = 0;
     const auto sift = [&] {
       std::sort(found, found + count);
@@ -138,8 +142,8 @@ class basic_hazard_pointers<Policy>::domain {
     records_.all_of([&](record& one) {
       all += slots;
       for (const auto& hazard : one.hazards)
-        // seq_cst: see the head of this file. Also acquires earlier reads of nodes by a thread that has replaced its
-        // hazard.
+        // seq_cst: see the head of this file. The load also acquires. If a thread has replaced its hazard, the reads of
+        // the node by this thread therefore happened before the node is freed.
         if (const sets_detail::word address = hazard.load(std::memory_order_seq_cst); address != 0)
           found[count++] = address;
       if (count + slots > std::size(found)) sift();
@@ -149,7 +153,7 @@ class basic_hazard_pointers<Policy>::domain {
     own.retired = seen;
     own.garbage.store(kept, std::memory_order_relaxed);
     own.most = std::max<std::size_t>(Policy::retired_between_looks, 2 * all);
-    free_all(unseen);  // last, because the destructor of a key may use the set
+    free_all(unseen);  // at the end, because the destructor of a key may use the set
   }
 
   void* set_;
@@ -171,9 +175,9 @@ class basic_hazard_pointers<Policy>::guard {
     domain_.records_.leave(record_);
   }
 
-  /// Returns the word of the link. If the word is unmarked, its node is not freed until the slot is used again or the
-  /// guard ends: after the address was published, the node that contains the link was still in the list, and so was the
-  /// node to which it links.
+  /// Returns the word of the link. If the word is unmarked, the node to which it points is not freed until the slot is
+  /// used again or the guard ends. The reason: after the address was published, the node that contains the link was
+  /// still in the list, and so was the node to which it points.
   template <class Link>
   sets_detail::word protect(unsigned slot, const Link& link, std::memory_order /*order*/) noexcept {
     // relaxed: the link is read again below.
@@ -185,7 +189,7 @@ class basic_hazard_pointers<Policy>::guard {
       seen = again;
     }
   }
-  /// Retires an unlinked node: it is freed when it is in no slot of any thread.
+  /// Retires an unlinked node. The node is freed when it is in no slot of any thread.
   void retire(sets_detail::reclaimable* node) noexcept { domain_.retire(record_, node); }
 
  private:

@@ -18,15 +18,15 @@
 
 namespace gradus {
 
-/// A set of keys as a sorted linked list. Erasing a key marks its node and then unlinks it, both while holding the
-/// locks of this node and of the previous one. So a thread that has locked a node does not need to traverse again: an
-/// unmarked node is in the list, and a single comparison checks mark and next node, which share a word. O(n) steps per
-/// operation.
+/// A set of keys as a sorted linked list. Erasing a key marks its node and then unlinks the node. The erasing thread
+/// holds the locks of this node and of the previous node during both steps. So a thread that has locked a node does not
+/// need to traverse again: an unmarked node is in the list, and a single comparison checks mark and next node, which
+/// share a word. O(n) steps per operation.
 ///
 /// `contains` and `visit` take no locks and, except under hazard_pointers, are wait-free: they traverse once and read
-/// the mark of the node that they find. `insert` of a key in the set and `erase` of a key outside the set take no locks
-/// either. Other changes wait for the holder of a lock that they need. Under hazard_pointers, a traversal restarts if
-/// its current node is marked.
+/// the mark of the node that they find. If `insert` finds its key in the set, or `erase` does not find its key, it
+/// takes no locks either. Other changes wait for the locks that they need. Under hazard_pointers, a traversal restarts
+/// if its current node is marked.
 ///
 /// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
 /// and perhaps keys that are inserted or erased concurrently.
@@ -38,7 +38,7 @@ namespace gradus {
 /// the other's key might both miss it. seq_cst loads are plain loads on x86-64 and load-acquire on 64-bit Arm.
 ///
 /// Source: S. Heller, M. Herlihy, V. Luchangco, M. Moir, W. N. Scherer III and N. Shavit, "A lazy concurrent list-based
-/// set algorithm" (2005); failed changes without locks: T. David, R. Guerraoui and V. Trigonakis, "Asynchronized
+/// set algorithm" (2005); for failed changes without locks: T. David, R. Guerraoui and V. Trigonakis, "Asynchronized
 /// concurrency" (2015).
 template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
 class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Reclamation, Compare, Allocator>, Key,
@@ -100,13 +100,13 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     return [this, &key](const Key& other) { return compare_(other, key); };
   }
 
-  /// Returns the last link whose key satisfies `precedes`, and the node behind it. Either may be removed
+  /// Returns the last link whose key satisfies `precedes`, and the node behind it. Other threads may remove either node
   /// concurrently.
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
-      if (!walks_past_removed && sets_detail::is_marked(next)) {  // the node behind it may be freed
+      if (!walks_past_removed && sets_detail::is_marked(next)) {  // a node behind a removed node may have been freed
         before = &head_;
         continue;
       }
@@ -134,7 +134,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     for (;;) {
       const window at = find(hold, less_than(key));
       if (is_at(at, key) && !is_removed(*at.here)) return false;
-      // One lock suffices: no thread marks `here` without the lock of `before`.
+      // The lock of `before` suffices, because no thread marks `here` without this lock.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
       node* made = nodes_.make(std::forward<Argument>(key));
@@ -154,9 +154,10 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       if (!is_at(at, key) || is_removed(*at.here)) return false;
       {
         const std::lock_guard hold_before(at.before->lock);
-        const std::lock_guard hold_here(at.here->lock);  // no thread can insert behind it
+        // From here on, no other thread can insert a node behind `here`.
+        const std::lock_guard hold_here(at.here->lock);
         if (!are_neighbours(at)) continue;
-        const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by its lock
+        const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by the lock of `here`
         // From here on the set does not contain the key.
         at.here->next.store(next | sets_detail::mark, seq_cst);
         at.before->next.store(next, Reclamation::unlink_order);

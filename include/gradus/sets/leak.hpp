@@ -1,4 +1,4 @@
-/// leak: frees nodes only in the destructor of the set; for comparison.
+/// leak: frees removed nodes only in the destructor of the set. Other methods of reclamation are compared with leak.
 #pragma once
 
 #include <atomic>

@@ -163,13 +163,13 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     guard hold(domain_);
     const window at = find(hold, less_than(key));
     if (!is_at(at.here, key)) return false;
-    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
-    // find() saw it, and this operation takes effect right after that mark.
+    // From here on the set does not contain the key. If another thread marked the node first, that thread erased the
+    // key after find() saw the key. This operation then takes effect right after that mark.
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
     try {
-      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // find() unlinks it
+      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // this traversal unlinks the node
     } catch (...) {
       // The comparison threw. Another traversal will unlink the node.
     }

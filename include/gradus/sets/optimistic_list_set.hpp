@@ -20,9 +20,9 @@
 namespace gradus {
 
 /// A set of keys as a sorted linked list. A thread searches without locks for the two nodes around its key, locks both,
-/// and traverses again from the head. If it reaches the first node, and this node points to the second, neither was
-/// removed, and the operation proceeds. Otherwise it restarts. O(n) steps per operation, twice. `contains` takes locks,
-/// too.
+/// and traverses again from the head. If the thread reaches the first node, and this node points to the second node,
+/// then neither node was removed, and the operation proceeds. Otherwise the operation restarts. O(n) steps per
+/// operation, in two traversals. `contains` takes locks, too.
 ///
 /// Under hazard_pointers, removed nodes are marked, and a traversal restarts if its current node is marked.
 ///
@@ -30,10 +30,10 @@ namespace gradus {
 /// and perhaps keys that are inserted or erased concurrently.
 ///
 /// The operations are linearizable with acquire and release alone (apart from the needs of hazard pointers), because an
-/// operation reads its answer while it holds the locks of both nodes. Two operations on a key are ordered by these
-/// locks. The second traversal may read old links, but it does not find a removed first node. The removing thread held
-/// the locks of this node and of the previous one. So the removal happened before this thread locked the node, and no
-/// link that this thread can still read points to the node.
+/// operation reads its answer while it holds the locks of both nodes. These locks order any two operations on the same
+/// key. The second traversal may read old links, but if the first node was removed, the traversal does not find it: The
+/// removing thread held the locks of this node and of the previous node. So the removal happened before this thread
+/// locked the node, and no link that this thread can still read points to the node.
 ///
 /// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.6.
 template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
@@ -81,7 +81,8 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   using cursor = sets_detail::list_cursor<optimistic_list_set>;
   static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
 
-  // A thread that arrives through a link sees an initialised node. See also the head of this file.
+  // acquire and release: a thread that follows a link to a node sees the node initialised. See also the head of this
+  // file.
   static constexpr std::memory_order acquire = std::memory_order_acquire;
   static constexpr std::memory_order release = std::memory_order_release;
 
@@ -104,7 +105,9 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
     for (link* before = &head_;;) {
       const word next = hold.protect(slot, before->next, acquire);
-      if (sets_detail::is_marked(next)) {  // only under hazard pointers: the node behind it may be freed
+      // Marked links exist only under hazard_pointers. The traversal restarts, because a node behind a removed node may
+      // have been freed.
+      if (sets_detail::is_marked(next)) {
         before = &head_;
         continue;
       }
@@ -120,8 +123,8 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return at.here != nullptr && !compare_(key, at.here->key);
   }
 
-  /// The second traversal: returns true if the window's first node, which is locked, is in the list and points to the
-  /// second.
+  /// The second traversal. Returns true if the first node of the window is in the list and points to the second node.
+  /// Both nodes are locked.
   bool is_in_list(guard& hold, const window& at) const {
     if (at.before != &head_) {
       const node* wanted = static_cast<const node*>(at.before);
@@ -143,7 +146,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
   }
 
-  /// Returns work(window), called while holding the locks of the two nodes (or of the last link) around the key.
+  /// Locks the two nodes around the key, or only the last link if no node follows. Then returns work(window).
   template <class Other, class Work>
   auto between_neighbours(guard& hold, const Other& key, const Work& work) const {
     for (;;) {
@@ -173,7 +176,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     guard hold(domain_);
     node* gone = between_neighbours(hold, key, [&](const window& at) -> node* {
       if (!is_at(at, key)) return nullptr;
-      const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by its lock
+      const word next = at.here->next.load(std::memory_order_relaxed);  // ordered by the lock of `here`
       // Marks the node before unlinking it, so that every unmarked node that a traversal finds is in the list. seq_cst:
       // see hazard_pointers.
       if constexpr (!Reclamation::walks_past_removed)
@@ -192,7 +195,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     const node* found =
         between_neighbours(hold, key, [&](const window& at) { return is_at(at, key) ? at.here : nullptr; });
     if (found == nullptr) return false;
-    function(found->key);  // outside the locks; the guard protects the node
+    function(found->key);  // called without the locks; the guard protects the node
     return true;
   }
 

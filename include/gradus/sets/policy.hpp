@@ -1,6 +1,6 @@
 /// The policy of the concurrent sets: atomic variables and waiting for a lock. Every set is a template over a policy,
-/// through its reclamation or its lock, so that tests can run the same code with forced delays, and a model checker can
-/// try every order of events. Programs use the names without `basic_`, whose policy is the standard library.
+/// through its reclamation or its lock. So tests can run the same code with forced delays, and a model checker can try
+/// every order of events. Programs use the names without `basic_`. The policy of these types uses the standard library.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,9 @@ struct set_policy {
   /// Initial number of buckets of a hash set.
   static constexpr std::uint64_t first_buckets = 64;
 
-  /// Returns a random number for the height of a skip-list node (xorshift, per thread). Every thread starts from a
-  /// different state: otherwise, if each thread inserted one key and ended, all nodes would have the same height.
+  /// Returns a random number for the height of a skip-list node (xorshift, with one state per thread). Every thread
+  /// starts from a different state. Otherwise, if each thread inserted one key and ended, all nodes would have the same
+  /// height.
   static std::uint64_t random() noexcept {
     thread_local std::uint64_t state = first_state();
     state ^= state << 13;
@@ -42,16 +43,16 @@ struct set_policy {
 
   static std::uint64_t first_state() noexcept {
     static constinit std::atomic<std::uint64_t> threads{0};
-    // relaxed: the counter only has to give each thread a different number. The mixer is the finalizer of MurmurHash3,
-    // which maps only 0 to 0.
+    // relaxed: the counter only has to give each thread a different number. The state of xorshift must not be 0. The
+    // mixer (the finalizer of MurmurHash3) maps only 0 to 0.
     std::uint64_t bits = 0x9E3779B97F4A7C15 * (threads.fetch_add(1, std::memory_order_relaxed) + 1);
     bits = (bits ^ bits >> 33) * 0xFF51AFD7ED558CCD;
     bits = (bits ^ bits >> 33) * 0xC4CEB9FE1A85EC53;
     return bits ^ bits >> 33;
   }
 
-  /// Backoff of a waiting thread: pauses first, then yields its core, because after some microseconds the thread that
-  /// it waits for may have no core.
+  /// Backoff of a waiting thread. The thread first pauses. After some microseconds, the holder of the lock may have no
+  /// core, so the waiting thread then yields its own core.
   class spinner {
    public:
     void rest() noexcept {

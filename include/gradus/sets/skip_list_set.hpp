@@ -30,8 +30,8 @@ namespace gradus {
 ///
 /// The set contains a key while the node of the key is linked and unmarked on level 0. The other levels only speed up
 /// searches. Erasing marks the node's links from the highest level down, and then traverses once more, which unlinks
-/// the node on every level. `holds` counts the levels on which a node is linked, plus its inserting thread while this
-/// thread still links it. The thread that decrements `holds` to 0 retires the node.
+/// the node on every level. `holds` is the number of levels on which a node is linked, plus 1 while the inserting
+/// thread still links the node. The thread that decrements `holds` to 0 retires the node.
 ///
 /// Lock-free: a thread that stops anywhere blocks no other thread. `contains` and `visit` change nothing, except under
 /// hazard_pointers, where they unlink marked nodes and may restart.
@@ -40,8 +40,8 @@ namespace gradus {
 /// and perhaps keys that are inserted or erased concurrently.
 ///
 /// Memory orders: level 0 as in lock_free_list_set. On the levels above, links and marks are seq_cst for another
-/// reason: the linking thread reads the mark afterwards, the marking thread reads the link afterwards, and at least one
-/// of them must see the other's write and unlink the node.
+/// reason: the linking thread writes the link and then reads the mark, while the erasing thread writes the mark and
+/// then reads the link. At least one of the two threads must see the other's write and unlink the node.
 ///
 /// Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004); M. Herlihy and N. Shavit, "The
 /// Art of Multiprocessor Programming", 14.4.
@@ -52,7 +52,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   using word = sets_detail::word;
   using guard = typename Reclamation::guard;
   using link = typename Policy::template atomic<word>;
-  static constexpr unsigned most_levels = 32;  // for up to 2^32 keys and more
+  static constexpr unsigned most_levels = 32;  // enough for more than 2^32 keys
 
   /// The head of the list has links but no key, so that no minimal key is needed.
   struct tower {
@@ -63,7 +63,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     explicit node(unsigned on_levels) noexcept : levels(on_levels) {}
     ~node() {}
     link* links() const noexcept { return reinterpret_cast<link*>(const_cast<node*>(this) + 1); }
-    typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; +1 during insertion
+    /// Number of levels on which the node is linked, plus 1 during its insertion.
+    typename Policy::template atomic<unsigned> holds{2};
     const unsigned levels;
     union {
       const Key key;  ///< constructed and destroyed by the allocator
@@ -77,7 +78,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   skip_list_set(const skip_list_set&) = delete;
   skip_list_set& operator=(const skip_list_set&) = delete;
   ~skip_list_set() {
-    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // suffices, because no operation is running
     for (unsigned level = most_levels; level-- > 0;) {
       for (link* before = head_.links; node* here = node_at(before[level].load(relaxed));) {
         const word next = here->links()[level].load(relaxed);
@@ -154,8 +155,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
         units);
   }
 
-  /// Decrements `holds` and retires the node at 0. acquire and release: all accesses of other threads happen before the
-  /// node is retired.
+  /// Decrements `holds`, and retires the node if the result is 0. acquire and release: all accesses of other threads
+  /// happen before the node is retired.
   void let_go(guard& hold, node* of) const noexcept {
     if (of->holds.fetch_sub(1, std::memory_order_acq_rel) == 1) hold.retire(of);
   }
@@ -169,7 +170,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   // --- the search
 
   struct window {
-    link* before;  ///< the links of the last node that precedes
+    link* before;  ///< the links of the last node whose key satisfies `precedes`
     node* here;
     unsigned slot;  ///< the slot that protects `here`
   };
@@ -209,14 +210,14 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
           }
           if (precedes(here->key)) {
             before = here->links();
-            slot ^= 1;  // the current node keeps its slot, also on lower levels
+            slot ^= 1;  // the node of `before` keeps its slot, even on lower levels
             continue;
           }
         }
         if (at == level) return window{before, here, slot};
         break;
       }
-    return std::nullopt;  // unreachable: the lowest level returns
+    return std::nullopt;  // unreachable, because the loop returns on the lowest level
   }
   template <class Precedes>
   window find(guard& hold, const Precedes& precedes, unsigned slot = 0, unsigned level = 0) const {
@@ -250,7 +251,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
     (void)holder.release();
     count_.add(1);
-    // This thread's hold keeps the node, even if another thread erases it now.
+    // Even if another thread erases the node now, the node is not freed, because this thread has a share of `holds`.
     try {
       raise_height(made.levels);
       for (unsigned level = 1; level < made.levels && link_on(hold, made, level); ++level) {
@@ -268,7 +269,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
   }
 
-  /// Links the node on one level. Returns false if the node was removed, so that further links are pointless.
+  /// Links the node on one level. Returns false if the node was removed. Links on further levels are then useless.
   bool link_on(guard& hold, node& made, unsigned level) {
     for (;;) {
       const window at = find(hold, less_than(made.key), 0, level);
@@ -276,16 +277,16 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
       const word next = sets_detail::word_of(at.here);
       // Other threads change this link only by marking it.
       if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
-      made.holds.fetch_add(1, std::memory_order_relaxed);  // before another thread can unlink the node
+      made.holds.fetch_add(1, std::memory_order_relaxed);  // counts the link before another thread can unlink the node
       word expected = next;
       if (at.before[level].compare_exchange_strong(expected, sets_detail::word_of(&made), seq_cst,
                                                    std::memory_order_relaxed)) {
         if (!sets_detail::is_marked(made.links()[level].load(seq_cst))) return true;
-        // The node was erased concurrently, perhaps by a thread that did not see this link. find() unlinks it.
+        // The node was erased concurrently, perhaps by a thread that did not see this link. find() unlinks the node.
         find(hold, less_than(made.key), 0, level);
         return false;
       }
-      made.holds.fetch_sub(1, std::memory_order_relaxed);  // not the last hold
+      made.holds.fetch_sub(1, std::memory_order_relaxed);  // does not reach 0, because this thread still has its share
     }
   }
 
@@ -295,8 +296,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     node* gone = find(hold, less_than(key)).here;
     if (!is_at(gone, key)) return false;
     for (unsigned level = gone->levels; --level > 0;) gone->links()[level].fetch_or(sets_detail::mark, seq_cst);
-    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
-    // find() saw it, and this operation takes effect right after that mark.
+    // From here on the set does not contain the key. If another thread marked the node first, that thread erased the
+    // key after find() saw the key. This operation then takes effect right after that mark.
     if (sets_detail::is_marked(gone->links()[0].fetch_or(sets_detail::mark, seq_cst))) return false;
     count_.add(-1);
     try {
@@ -318,8 +319,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     return true;
   }
 
-  /// Returns the first unmarked node that is not less than `key`, without unlinking nodes. Never descends from a
-  /// removed node, because its lower links may be older than this search.
+  /// Returns the first unmarked node whose key is not less than `key`. Unlinks no nodes. Never descends from a removed
+  /// node, because its lower links may be out of date.
   template <class Other>
   const node* search(const Other& key) const {
     const link* before = head_.links;

@@ -23,12 +23,12 @@ namespace gradus {
 /// An unordered set of keys with a hash and an equality. All keys are in one lock-free list, sorted by the bit-reversed
 /// hash. The keys of a bucket have hashes with equal low bits and are therefore adjacent in the list. When the number
 /// of buckets doubles, each bucket splits in two in place, and no key moves. The door of a bucket is a permanent node
-/// without a key at the start of the bucket. The first operation that needs the door inserts it. O(1) expected steps
-/// per operation. There are about as many buckets as keys, of 16 bytes each; they are not freed when keys are erased.
+/// at the start of the bucket; it has no key. The first operation that needs the door inserts it. O(1) expected steps
+/// per operation. There are about as many buckets as keys. A bucket takes 16 bytes, and erasing keys frees no buckets.
 ///
-/// Lock-free: a thread that stops anywhere blocks no other thread. If it stops while it opens a door, other threads
-/// enter the list through an earlier door. `contains` and `visit` change no keys and, except under hazard_pointers,
-/// traverse once. Hashes are mixed, so std::hash of numbers is good enough.
+/// Lock-free: a thread that stops anywhere blocks no other thread. If a thread stops while it opens a door, other
+/// threads enter the list through an earlier door. `contains` and `visit` change no keys and, except under
+/// hazard_pointers, traverse once. Hashes are mixed, so std::hash of numbers is good enough.
 ///
 /// Iteration takes no locks. In unspecified order, it returns every key that is in the set all the time, no key twice,
 /// and perhaps keys that are inserted or erased concurrently. Under hazard_pointers, if the current key of a loop is
@@ -51,13 +51,14 @@ class split_ordered_set
   /// An element of the list: a door or a node.
   struct place {
     typename Policy::template atomic<word> next{0};
-    /// The sort key of the list. The two lowest bits state what the element is.
+    /// The sort key of the list. The two lowest bits state the kind of the element.
     typename Policy::template atomic<std::uint64_t> order{0};
   };
-  // The order of a door is 0 at first, and `closed` while a thread inserts the door into the list.
+  // The order of a door is 0 at first. Its lowest bits are `closed` while a thread inserts the door into the list, and
+  // then `open`.
   static constexpr std::uint64_t closed = 1;
   static constexpr std::uint64_t open = 2;
-  static constexpr std::uint64_t is_node = 3;  // sorts behind the door with the same upper bits
+  static constexpr std::uint64_t is_node = 3;  // a node sorts behind a door with the same upper bits
 
   struct node : place, sets_detail::reclaimable {
     node() noexcept {}
@@ -76,7 +77,7 @@ class split_ordered_set
   split_ordered_set(const split_ordered_set&) = delete;
   split_ordered_set& operator=(const split_ordered_set&) = delete;
   ~split_ordered_set() {
-    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // suffices, because no operation is running
     for (place* at = place_at(door(0).next.load(relaxed)); at != nullptr;) {
       place* next = place_at(at->next.load(relaxed));
       if (is_key(at->order.load(relaxed))) nodes_.destroy(static_cast<node*>(at));
@@ -124,7 +125,7 @@ class split_ordered_set
   static std::uint64_t order_of_hash(std::uint64_t hash) { return reversed(hash) | is_node; }
   static std::uint64_t order_of_door(std::uint64_t bucket) { return reversed(bucket); }  // buckets are below 2^62
 
-  /// Segment 0 has the first buckets; every further segment has as many buckets as all previous segments.
+  /// Segment 0 has the first buckets. Every further segment has as many buckets as all previous segments together.
   static std::uint64_t doors_of(unsigned segment) {
     return segment == 0 ? first_buckets : first_buckets << (segment - 1);
   }
@@ -159,14 +160,14 @@ class split_ordered_set
   /// acquire: an open door is in the list.
   static bool is_open(const place& one) { return (one.order.load(std::memory_order_acquire) & 3) == open; }
 
-  /// Opens the door of a bucket. If another thread is opening the door, returns an earlier one.
+  /// Opens the door of a bucket and returns the door. If another thread is opening the door, returns an earlier door.
   place& open_door(guard& hold, std::uint64_t bucket, place& wanted) const {
-    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // the bucket from which this one was split
+    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // the bucket from which `bucket` was split
     place& earlier = door(parent);
     place& start = is_open(earlier) ? earlier : open_door(hold, parent, earlier);
     std::uint64_t none = 0;
     const std::uint64_t order = order_of_door(bucket);
-    // relaxed: only the ownership of the door matters.
+    // relaxed: the exchange only decides which thread opens the door.
     if (!wanted.order.compare_exchange_strong(none, order | closed, std::memory_order_relaxed)) return start;
     for (;;) {
       const window at = find(hold, start, order, never_equal);
@@ -211,10 +212,10 @@ class split_ordered_set
     bool is_equal;
     place* behind;       ///< if no key is equal: the first element with a larger order
     unsigned slot;       ///< the slot that protects `behind`
-    unsigned keys_seen;  ///< number of keys on the way
+    unsigned keys_seen;  ///< number of keys that the search has passed
   };
   static constexpr auto never_equal = [](const Key&) { return false; };
-  /// A traversal past more keys checks whether there are too few buckets.
+  /// If an insertion passes more keys than this, it checks whether there are too few buckets.
   static constexpr unsigned many_keys = 3;
 
   template <class Other>
@@ -233,17 +234,17 @@ class split_ordered_set
     return true;
   }
 
-  /// Searches from a door past all elements with a smaller order, and past all keys of this order except an equal one.
-  /// Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link changed.
+  /// Searches from a door. Passes all elements with a smaller order, and then the keys of this order until it finds an
+  /// equal key. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link changed.
   ///
   /// A new key is inserted before all other keys of its order. The inserting thread has found no equal key, and its
-  /// exchange checks that the link still points to the element that was the first of this order. So no key of this
-  /// order was inserted in between, because it would precede that element.
+  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted in
+  /// between, because its insertion would have changed this link.
   template <class IsEqual>
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {
     unsigned keys_seen = 0;
-    std::optional<window> first;  // first key of this order, if any
+    std::optional<window> first;  // first key of this order; empty if no key has been found yet
     for (place* before = &door;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
       if (sets_detail::is_marked(next)) return std::nullopt;
@@ -253,8 +254,8 @@ class split_ordered_set
                      : window{before, here, false, here, slot, keys_seen};
       };
       if (here == nullptr) return ends();
-      // relaxed: the load of the link has acquired all constant orders; only the order of a door may change (when it
-      // opens).
+      // relaxed: the load of the link has acquired all constant orders. Only the order of a door changes, when the door
+      // opens.
       const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
       if (is_key(order_here)) {
         node* key_here = static_cast<node*>(here);
@@ -267,7 +268,7 @@ class split_ordered_set
           if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
           if (!first) {
             first = window{before, here, false, nullptr, slot, keys_seen};
-            slot ^= 2;  // the first key and the current element then keep their slots
+            slot ^= 2;  // the first key of this order and the current element then keep their slots
           }
         }
         ++keys_seen;
@@ -319,8 +320,8 @@ class split_ordered_set
     place& door = door_for(hold, hash);
     const window at = find(hold, door, order_of_hash(hash), equal_to(key));
     if (!at.is_equal) return false;
-    // From here on the set does not contain the key. If another thread marked the node first, it erased the key after
-    // find() saw it, and this operation takes effect right after that mark.
+    // From here on the set does not contain the key. If another thread marked the node first, that thread erased the
+    // key after find() saw the key. This operation then takes effect right after that mark.
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
@@ -377,7 +378,8 @@ class split_ordered_set
         here_ = place_at(next);
         return;
       }
-      // The node was removed, and the node behind it may be freed. Continue behind all keys of this order.
+      // The current node was removed, and the node behind it may have been freed. The loop continues behind all keys of
+      // this order.
       const std::uint64_t order = here_->order.load(std::memory_order_relaxed);
       const window at = set_.find(hold_, set_.door_for(hold_, reversed(order)), order, never_equal, slot_);
       here_ = at.behind;
@@ -398,7 +400,7 @@ class split_ordered_set
       [](void* set, sets_detail::reclaimable* gone) noexcept {
         static_cast<split_ordered_set*>(set)->nodes_.destroy(static_cast<node*>(gone));
       },
-      // Offset of the reclaimable part from the address to which links point.
+      // Offset of a node's reclaimable part from the address to which links point.
       sizeof(place)};
   typename Policy::template atomic<place*> segments_[segments] = {};
   alignas(sets_detail::record_alignment) typename Policy::template atomic<std::uint64_t> buckets_{first_buckets};

@@ -9,7 +9,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Describes the position of a resumed job.
+/// Describes the point from which a job resumes.
 template <class T>
 std::string place_of(const JobState<T>& state, int restarts) {
   if (state.restart == restarts) return "the fit was done";

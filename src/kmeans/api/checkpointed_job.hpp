@@ -1,4 +1,4 @@
-// A fit with checkpoints: its resumed state and the writer of its file.
+// A fit with checkpoints: the state from which it resumes, and the object that writes its checkpoint file.
 #pragma once
 
 #include <memory>

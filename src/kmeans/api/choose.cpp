@@ -9,7 +9,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Returns true if the variant supports checkpoints. Any variant that does can resume another's.
+/// Returns true if the variant supports checkpoints. A variant that supports checkpoints can resume a fit of any other
+/// such variant.
 bool has_checkpoints(const Variant& variant) { return variant.contract.kind == core::Contract::same_bits; }
 
 void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint) {

@@ -9,20 +9,21 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the variant for a job that runs here and supports the options. Throws UsageError or UnsupportedError if no
-/// variant fits. `points` and `others` are the places of the arrays; `execution` comes from execution::run_on_gpu_of().
+/// Returns the variant for a job that runs on this machine and supports the options. Throws UsageError or
+/// UnsupportedError if no variant fits. `points` and `others`: the memory places of the arrays. `execution`: the value
+/// returned by execution::run_on_gpu_of().
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if the whole job runs on the GPU. With several ranks the job stays on the CPU and only the variant runs
-/// on the GPU, on a copy of the points.
+/// Returns true if the whole job runs on the GPU. With several ranks, the job stays on the CPU. In this case, only the
+/// variant runs on the GPU, on a copy of the points.
 bool stays_on_gpu(const Variant& variant, const Execution& execution);
 
-/// A time in nanoseconds so long that all threads are used.
+/// An estimated time, in nanoseconds, for which all threads are worthwhile.
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
-/// Sets the number of threads. If the caller left it open and the result's bits do not depend on it, a small job gets
-/// only as many threads as speed it up.
+/// Sets the number of threads, unless the caller has set it. If the result's bits do not depend on this number, a small
+/// job gets only the threads that make it faster.
 void choose_threads(const Shape& shape, const Variant& variant, Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -34,7 +34,7 @@ void check(const ChoiceCall<T>& call) {
   execution::check_execution(call.execution);
   room::check_choice_options(call.options, call.choice, call.execution);
   const std::vector<std::int64_t>& clusters = call.choice.clusters;
-  // Find the smallest number of clusters that exceeds the number of points, if any.
+  // Finds the first number of clusters that is larger than the number of points, if any.
   const auto too_many = std::ranges::upper_bound(clusters, call.points.rows());
   KMeansOptions options = call.options;
   if (clusters.front() < 1) options.clusters = clusters.front();
@@ -58,7 +58,7 @@ void estimate(const ChoiceCall<T>& call, const KMeansShape& shape) {
                           "compare fewer numbers of clusters at a time");
 }
 
-/// Runs the fits in turn, each with its own choice of variant, and computes their criteria.
+/// Runs the fits one after another, each with a separate choice of variant, and computes their criteria.
 template <class T>
 class Comparison {
  public:
@@ -90,7 +90,7 @@ class Comparison {
   void fit_all(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "fit");
     KMeansMemory<T> memory = call_.memory;
-    memory.labels = {};  // the fit whose labels the caller gets is known only at the end
+    memory.labels = {};  // the caller gets the labels of the best fit, which is known only after all fits
     std::uint64_t kept = 0;
     for (const std::int64_t clusters : call_.choice.clusters) {
       tell(clusters);
@@ -114,7 +114,8 @@ class Comparison {
     here_.progress({"clusters", std::ssize(results_), std::ssize(call_.choice.clusters), detail});
   }
 
-  /// Computes each criterion for the fits for which it is defined.
+  /// Computes the criteria of each fit that has at least two clusters with points, and fewer such clusters than points.
+  /// The criteria of other fits are not defined.
   void add_criteria(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "criteria");
     std::vector<VectorView<const std::int32_t>> labelings;
@@ -145,7 +146,7 @@ class Comparison {
     if (call_.memory.labels.empty()) return;
     if (call_.memory.labels.place().is_host()) {
       std::copy_n(result.labels.data(), result.labels.size(), call_.memory.labels.data());
-    } else {  // the points are on a GPU: a prediction there gives the same labels as the fit
+    } else {  // the points are on a GPU, so the labels of the best fit are computed by a prediction
       const Matrix<T>& centroids = standardized_ ? result.standardized_centroids : result.centroids;
       detail::kmeans_predict<T>(centroids.view(), standardized_ ? standardized_->rows() : call_.points,
                                 KMeansMemory<T>{.labels = call_.memory.labels}, call_.options.metric, here_);

@@ -11,7 +11,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const PointSource<T>& points) {
   if (to.empty() || labels.size() == 0) return;
-  // Copying this many labels takes some milliseconds (to a GPU: tens of milliseconds).
+  // Copying this number of labels takes some milliseconds in host memory, and tens of milliseconds to a GPU.
   constexpr std::int64_t most = std::int64_t{1} << 24;
   for (std::int64_t first = 0; first < to.size(); first += most) {
     core::honour_stop(points.stop(), "stopped while copying the labels");

@@ -29,8 +29,8 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
       core::checked_multiply(core::checked_multiply(static_cast<std::uint64_t>(shape.clusters),
                                                     static_cast<std::uint64_t>(shape.dimensions), "centroids"),
                              element_bytes, "centroids");
-  std::uint64_t bytes = 4 * centroid_bytes;                                // of the current, next and best fit
-  if (extent == Extent::fit) bytes += (options.restarts > 1 ? 8 : 4) * n;  // for the labels of the fits
+  std::uint64_t bytes = 4 * centroid_bytes;  // the centroids of the current, the next and the best fit
+  if (extent == Extent::fit) bytes += (options.restarts > 1 ? 8 : 4) * n;  // the labels of the current and the best fit
   if (extent == Extent::fit && !options.checkpoint.file.empty()) bytes += checkpoint_bytes(centroid_bytes);
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");

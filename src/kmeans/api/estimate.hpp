@@ -1,4 +1,4 @@
-// Memory estimates of a public call, made before it allocates.
+// Memory estimates that a public call makes before it allocates.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilt
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
 
-/// Returns where_it_pays if memory suffices for the copies that speed up seeding and iterations, otherwise never.
-/// `bytes(filter)` returns the memory of the job with that filter. Points on a GPU need no copies.
+/// Returns SeedingFilter::where_it_pays if there is enough memory for the copies that speed up seeding and iterations.
+/// Otherwise returns SeedingFilter::never. Points on a GPU need no such copies. `bytes(filter)`: returns the memory of
+/// the job with that filter.
 template <class Bytes>
 SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
   return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)
@@ -29,18 +30,18 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// Returns the GPU memory of a job without its points, unit-length copy and weights. Seeding frees its memory before
-/// the variant allocates, so the larger of the two counts.
+/// Returns the GPU memory of a job, without the memory of its points, unit-length copy and weights. Seeding frees its
+/// memory before the variant allocates, so the estimate is the larger of the two amounts.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
-// Estimates for several fits whose results are kept.
+// The functions below are for estimates of several fits whose results are kept.
 
-/// Returns the options of a fit of already standardized points with `clusters` clusters.
+/// Returns the options of a fit with `clusters` clusters to points that are already standardized.
 KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);
 /// Returns the bytes of a fit's labels, centroids and counts.
 std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters);
-/// Returns `execution` with its memory limit reduced by `bytes`. If no memory is left, the call that uses the result
-/// fails.
+/// Returns `execution` with its memory limit reduced by `bytes`. If this leaves no memory, the next call with the
+/// returned value fails.
 Execution without(std::uint64_t bytes, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -36,7 +36,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {
     points.source().admit(labels.data(), "labels");
-    // With several fits, the fit whose labels the caller gets is known only at the end.
+    // The caller gets the labels of the best fit. With several fits, the best one is known only at the end.
     if (options.restarts == 1) problem.labels_on_gpu = labels.data();
   }
   if (options.tolerance > 0) {
@@ -46,7 +46,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   return problem;
 }
 
-/// Runs the fits of a job in turn, starting at the checkpoint if there is one.
+/// Runs the fits of a job one after another. If there is a checkpoint, resumes from it.
 template <class T>
 class Restarts {
  public:
@@ -54,7 +54,7 @@ class Restarts {
            std::vector<Phase>& phases)
       : call_(call), plan_(plan), prepared_(prepared), checkpointed_(checkpointed), phases_(phases),
         problem_(problem_of(call, plan, prepared, phases)),
-        // A copy pays only if several iterations follow.
+        // A copy of the points pays only if several iterations use it.
         copies_(call.options.max_iterations > 1 && call.options.clusters > 1 &&
                 copy_bytes(plan.shape, *plan.variant, plan.filter) > 0) {
     problem_.checkpoints = checkpointed.file.get();
@@ -109,7 +109,7 @@ class Restarts {
     return run(*plan_.variant, problem_, plan_.here, phases_);
   }
 
-  /// Recomputes labels and counts of the best fit, which a checkpoint does not store.
+  /// Recomputes labels and counts of the best fit, because a checkpoint does not store them.
   void complete(KMeansResult<T>& done) const {
     Problem<T> problem = problem_;
     problem.initial_centroids = std::as_const(done.centroids).view();

@@ -34,7 +34,7 @@ KMeansInitialCentroids<T> initial_centroids(const FitCall<T>& call) {
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
 }
 
-/// Copies the caller's rows with the given global numbers, from all ranks.
+/// Copies the rows of the caller's points that have the given global numbers. The rows may be on any rank.
 template <class T>
 Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::span<const std::int64_t> numbers) {
   if (call.points.place().is_host()) return plan.rows.rows_at(numbers, call.points);

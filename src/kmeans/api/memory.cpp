@@ -1,4 +1,4 @@
-// kmeans_memory(): estimates the memory of a fit, using the same steps as the fit.
+// kmeans_memory(): estimates the memory of a fit by the same steps as the fit itself.
 #include <limits>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace room = kmeans_detail;
 
 namespace {
 
-/// Estimates the memory of a standardized copy in host memory and of its fit.
+/// Estimates the memory of a standardized copy in host memory, and of a fit to this copy.
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
   options.standardize = false;

@@ -1,4 +1,5 @@
-// Calls that compare points with the centroids of a model: kmeans_predict() and kmeans_transform().
+// The steps that kmeans_predict() and kmeans_transform() share. Both calls compare points with the centroids of a
+// model.
 #pragma once
 
 #include <initializer_list>
@@ -19,8 +20,8 @@ struct ModelCall {
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);
-/// Returns a plan for arguments that check_arguments() has accepted. First the ranks compare their calls: see
-/// begin_on_ranks(). `others` are the places of all arrays except points and centroids.
+/// Compares the calls of the ranks (see begin_on_ranks()), and then returns a plan. check_arguments() must have
+/// accepted the arguments. `others`: the memory places of all arrays except points and centroids.
 template <class T>
 JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
                  RunsVariant runs_variant);
@@ -28,7 +29,7 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
-/// Turns a call with a standardizing model into a call on a standardized copy of the points.
+/// Replaces a call whose model standardizes by a call on a standardized copy of the points.
 template <class T>
 class StandardizedCall {
  public:

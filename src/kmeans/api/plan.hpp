@@ -1,5 +1,5 @@
-// The plan of a public call collects the results of its first four steps: check, describe, choose and estimate. The
-// call then runs and delivers.
+// The plan of a public call. The first four steps of the call (check, describe, choose and estimate) store their
+// results in it. The call then runs the job and delivers its result.
 #pragma once
 
 #include <utility>
@@ -26,11 +26,11 @@ struct JobPlan {
   // choose() sets the variant, if the call uses one, and whether the points go to the GPU.
   const Variant* variant = nullptr;
   bool stays_on_gpu = false;
-  // estimate() sets whether seeding and iterations may copy the points.
+  // estimate() sets whether seeding and iterations are allowed to copy the points.
   SeedingFilter filter = SeedingFilter::never;
 };
 
-/// The arguments of a fit, or of the choice of its initial centroids.
+/// The arguments of a call that fits, or that only chooses initial centroids.
 template <class T>
 struct FitCall {
   MatrixView<const T> points;
@@ -41,7 +41,7 @@ struct FitCall {
   Extent extent = Extent::fit;
 };
 
-// The steps of a FitCall.
+// The first four steps of a FitCall.
 template <class T>
 JobPlan<T> check(const FitCall<T>& call);
 template <class T>

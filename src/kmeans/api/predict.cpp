@@ -28,7 +28,7 @@ struct PredictCall : ModelCall<T> {
   bool needs_labels = false;  ///< true if the call must write the caller's labels
 };
 
-/// Returns the options of a fit whose last assignment gives the labels of the prediction.
+/// Returns the options of a fit without iterations. The last assignment of this fit gives the labels of the prediction.
 KMeansOptions options_of(KMeansMetric metric) {
   KMeansOptions options;
   options.init = KMeansInit::given;
@@ -99,7 +99,7 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
-/// Predicts with any model, whether or not it standardizes.
+/// Predicts with any model. The model may standardize or not.
 template <class T>
 KMeansPrediction predict_by_model(const PredictCall<T>& call) {
   if (call.model.standardization.empty()) return predict(call);

@@ -1,4 +1,5 @@
-// Prepares a fit, or the choice of its initial centroids, after its plan is made and before it runs.
+// The preparation of a fit, or of the choice of its initial centroids. It happens after the plan is made and before the
+// job runs.
 #pragma once
 
 #include <memory>

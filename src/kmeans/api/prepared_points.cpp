@@ -57,8 +57,8 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> po
 template <class T>
 void PreparedPoints<T>::scale_centroids(const JobPlan<T>& plan) {
   unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, plan.here.stop);
-  // The centroids of a fit already have unit length, up to rounding. Scaling them again could change their last bits,
-  // and hence the labels of points that are equally near to two centroids.
+  // The centroids of a fit already have unit length, up to rounding. Scaling them a second time could change their last
+  // bits. Points that are equally near to two centroids could then get other labels.
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster)
     if (has_unit_length(centroids_.row(cluster), centroids_.columns()))
       std::copy_n(centroids_.row(cluster), centroids_.columns(), unit_centroids_.row(cluster));

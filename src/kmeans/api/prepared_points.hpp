@@ -1,4 +1,4 @@
-// The points of a job in the memory where the job runs, and their statistics.
+// The points of a job and their statistics. The points are in the memory where the job runs.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace gradus::kmeans_detail {
 template <class T>
 class PreparedPoints {
  public:
-  /// Copies the points to the memory where the job runs, if necessary, and examines their values. `centroids` are the
-  /// given ones in host memory, or empty. `gpu_bytes` is the GPU memory that the job uses besides points and weights.
-  /// Throws InputError for unusable values.
+  /// Copies the points to the memory where the job runs, if necessary, and examines their values. Throws InputError for
+  /// unusable values. `centroids`: the given centroids in host memory, or empty. `gpu_bytes`: the GPU memory that the
+  /// job uses in addition to points and weights.
   PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
                  std::uint64_t gpu_bytes, std::vector<Phase>& phases);
 
@@ -25,10 +25,10 @@ class PreparedPoints {
   /// Returns the number of different points, counted up to the number of clusters. Throws InputError if there are fewer
   /// different points than clusters, unless the options accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// Throws InputError if there are several clusters and all squared distances are zero although points differ.
+  /// Throws InputError if there are several clusters and the points differ, but all their squared distances are zero.
   void require_distances(std::int64_t clusters) const;
 
-  /// Returns a problem that refers to memory of this object.
+  /// Returns a problem that refers to memory owned by this object.
   Problem<T> problem();
 
  private:

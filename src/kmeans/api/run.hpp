@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Runs the variant. A rank without points only takes part in the sums over the ranks.
+/// Runs the variant. A rank without points runs no variant and only takes part in the sums over the ranks.
 template <class T>
 KMeansResult<T> run(const Variant& variant, const Problem<T>& problem, const Execution& execution,
                     std::vector<Phase>& phases) {

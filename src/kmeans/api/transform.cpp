@@ -29,7 +29,7 @@ struct TransformCall : ModelCall<T> {
   MatrixView<T> distances;
 };
 
-/// Returns the bytes in host memory except the result.
+/// Returns the bytes of host memory that the call needs, without the bytes of the result.
 template <class T>
 std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execution) {
   const MatrixView<const T>& points = call.points;
@@ -61,7 +61,7 @@ JobPlan<T> check(const TransformCall<T>& call) {
   return place(call, {{call.distances.place(), "distances"}}, RunsVariant::no);
 }
 
-/// Chooses the device and the number of threads. The point source computes the distances, so no variant is chosen.
+/// Chooses device and threads. There are no variants, because the point source computes the distances.
 template <class T>
 void choose(const TransformCall<T>& /*call*/, JobPlan<T>& plan) {
   plan.stays_on_gpu = plan.here.device == Device::gpu;
@@ -103,7 +103,7 @@ RunReport transform(const TransformCall<T>& call) {
   return report;
 }
 
-/// Computes the distances into new memory.
+/// Computes the distances into newly allocated memory.
 template <class T>
 Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
   Matrix<T> distances = call.ranks.agree([&] {
@@ -118,7 +118,7 @@ Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
   return distances;
 }
 
-/// Computes the distances with any model, whether or not it standardizes.
+/// Computes the distances with any model. The model may standardize or not.
 template <class T>
 RunReport transform_by_model(const TransformCall<T>& call) {
   if (call.model.standardization.empty()) return transform(call);

@@ -32,10 +32,10 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-// Number of list elements per cell for which memory is reserved. When the lists are full, a box uses the list of a
+// Memory is reserved for this number of list elements per cell. When the lists are full, a box uses the list of a
 // larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // limit of the work per tile
+constexpr std::int64_t work_per_cell = 48;  // permitted work on a tile for each occupied cell of the tile
 
 }  // namespace
 
@@ -69,8 +69,8 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
 }
 
 void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
-  // The last level of the tree orders the cells differently from their indices. For each axis, find the part that a
-  // cell's index on this axis contributes to the cell's position in the last level.
+  // The last level of the tree orders the cells differently from their indices. A cell's index on an axis contributes a
+  // part to the cell's position in the last level. Computes these parts for each axis.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
   Node box{};
@@ -218,7 +218,8 @@ class CellTable::TileBuilder {
     return count;
   }
 
-  // Computes the middle and half the length of an edge of a box, rounded outwards.
+  // Computes the middle of an edge of a box, and half the length of the edge. Rounds the half length up, so that the
+  // edge contains all points of the box.
   void edges(int number, std::int32_t first, int size, double& middle, double& half) const {
     const CellAxis& axis = table_.axes_[static_cast<std::size_t>(number)];
     const std::int32_t last = first + (1 << size) - 1;
@@ -281,7 +282,7 @@ class CellTable::TileBuilder {
 
 template <int D>
 void CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t worth_threads = 4096;  // number of cells
+  constexpr std::int64_t worth_threads = 4096;  // with fewer cells, a single thread is faster
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
   {

@@ -20,7 +20,7 @@ inline constexpr std::int64_t grid_cluster_limit = 65536;
 struct CellAxis {
   double origin = 0;  ///< middle of the first cell
   double step = 1;
-  double slack = 0;  ///< in cells; covers the rounding errors of callers that compute i
+  double slack = 0;  ///< in cells; large enough to cover the rounding errors of callers that compute i
   double lowest = 0;
   double highest = 0;
   int bits = 0;  ///< the axis has 2^bits cells
@@ -28,8 +28,8 @@ struct CellAxis {
 
 class CellTable {
  public:
-  /// Flag of an entry with several candidates. The bits of the entry that the mask `place` selects are the position of
-  /// its list in lists().
+  /// Flag of an entry with several candidates. Such an entry also holds the position of its list in lists(), in the
+  /// bits that the mask `place` selects.
   static constexpr std::int32_t mixed = INT32_MIN;
   /// Additional flag of an entry whose list has two clusters.
   static constexpr std::int32_t pair = 1 << 30;
@@ -41,15 +41,15 @@ class CellTable {
   CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied);
 
   /// Fills the table for `centroids` (row-major). The table consists of at most 64 tiles. The work for a tile is
-  /// O(cells of the tile + clusters). To stay within this limit, the table may keep long lists if many centroids share
-  /// a cell. Throws InterruptedError after a stop request.
+  /// O(cells of the tile + clusters). If many centroids share a cell, the table may keep long lists to stay within this
+  /// bound. Throws InterruptedError after a stop request.
   void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Returns one entry per cell; the index along the first axis varies fastest. If only one cluster can be nearest, the
   /// entry is the label of all points in the cell. Otherwise the entry is the place of a list, combined with the flag
   /// `mixed` and, if the list has two clusters, the flag `pair`.
   const std::int32_t* entries() const { return entries_.data(); }
-  /// Returns the lists. A list starts at its place with its number of clusters. The clusters follow in ascending order.
+  /// Returns the lists. The first element of a list is its number of clusters. The clusters follow in ascending order.
   const std::int32_t* lists() const { return lists_.data(); }
 
   static std::uint64_t bytes(std::int64_t cells, std::int64_t clusters, int threads);

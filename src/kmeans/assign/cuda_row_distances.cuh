@@ -1,5 +1,5 @@
-// Device functions for a thread block: distances of 256 rows of points to other rows, and sums over the block. The
-// statistics of points and the choice of initial centroids on a GPU share them.
+// Device functions for a thread block: distances of 256 rows of points to other rows, and sums over the block. Two
+// parts of a GPU job use these functions: the statistics of points, and the choice of initial centroids.
 //
 // A thread block processes the row blocks of RowSums (row_sums.hpp). Each thread loops over one row, so each distance
 // is added up in the canonical order. Short rows are read directly, long rows through a tile of columns in shared
@@ -20,11 +20,11 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int short_columns = 8;  // longest rows that are read directly
+inline constexpr int short_columns = 8;  // rows with at most this number of columns are read directly
 inline constexpr int most_others = 64;
 
-/// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct it together,
-/// once per kernel.
+/// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct the object
+/// together, once per kernel.
 template <class T, int Group>
 class OtherRows {
  public:

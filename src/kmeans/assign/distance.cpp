@@ -33,7 +33,7 @@ constexpr std::int64_t group = 4 * lanes;  // number of points in a tile
 constexpr std::int64_t tile_dims = 64;     // a tile of 8 KiB (AVX2) or 16 KiB (AVX-512), at most half of the L1 cache
 // Number of coordinates of each centroid that are converted to double at a time.
 constexpr std::int64_t panel_dims = 1024;
-constexpr std::int64_t panel_values = 8192;  // 64 KiB of converted coordinates, in the L2 cache
+constexpr std::int64_t panel_values = 8192;  // the converted coordinates occupy 64 KiB, which fit in the L2 cache
 constexpr std::int64_t most_centroids = 16;
 
 // Loads 4 (or 2) coordinates as doubles.
@@ -86,8 +86,8 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// The sums of a group's chains. at[c * stride + point] is the sum of centroid c and a point. If `fresh`, all chains
-// start at zero and the stored sums are ignored.
+// The sums of a group's chains. Element c * stride + point of the array `at` is the sum for centroid c and the point.
+// If `fresh` is true, all chains start at zero and the stored sums are ignored.
 struct Sums {
   double* at;
   std::int64_t stride;
@@ -308,7 +308,7 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  // Callers in parallel loops pass few points at a time. With few points this function allocates no memory, because an
+  // Callers in parallel loops pass few points at a time. With few points, this function allocates no memory, because an
   // exception must not leave a parallel loop.
   const T* few[addresses];
   std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);

@@ -17,8 +17,9 @@ struct Conversion {
   int stride;
 };
 
-/// Converts one row with `lanes` adjacent lanes. If `sign` is -1, stores the negated row. Lengths are rounded up. All
-/// lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` = false.
+/// Converts one row. A row is shared by `lanes` adjacent lanes of a warp. If `sign` is -1, stores the negated row.
+/// Lengths are rounded up. All lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` =
+/// false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {
@@ -81,7 +82,7 @@ __global__ void convert_points(const T* points, std::int64_t n, const std::int32
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t slot = own + round * stride;
     const std::int64_t point = next;
-    next = point_of(slot + stride);  // the next point loads while this point is converted
+    next = point_of(slot + stride);  // the next point is loaded while this point is converted
     const TensorLengths both = convert_row<lanes>(points + point * by.d, by, 1.0, slot < n, halves + slot * by.stride);
     if (threadIdx.x % lanes == 0 && slot < n) lengths[slot] = both;
   }

@@ -75,8 +75,8 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
          ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
 }
 
-// Returns a bound of the relative error of a point's squared norm. The norm is computed in float, from the coordinates
-// that the tile holds rounded to float.
+// Returns a bound of the relative error of a point's squared norm. The norm is computed in float from the coordinates
+// in the tile, which are rounded to float.
 inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
 
 // Returns a bound of the canonical chain's rounding, which callers add to the error of each score.
@@ -185,8 +185,8 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
   for (auto& row : sums)
 #pragma GCC unroll 8
     for (auto& sum : row) sum = hn::Zero(wide).raw;
-  // Without dot instructions, process one pair at a time. With two pairs the compiler first sums several pairs and runs
-  // out of registers.
+  // Without dot instructions, process one pair at a time. With two pairs, the compiler first sums several pairs and
+  // runs out of registers.
   constexpr std::int64_t together = dot ? 2 : 1;
 #pragma GCC unroll 2
   for (std::int64_t step = 0; step < pairs; step += together)
@@ -258,7 +258,7 @@ template <bool dot>
   multiply_with<false>(rows, count, panels, offsets, dimensions, first, last, scores, score_stride);
 }
 
-// Returns the least of a row of scores. `count` is a multiple of the vector length.
+// Returns the least score of a row of `count` scores. `count` is a multiple of the vector length.
 [[maybe_unused]] std::int32_t least_score(const std::int32_t* scores, std::int64_t count) {
   const hn::ScalableTag<std::int32_t> lanes;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
@@ -285,7 +285,7 @@ template <bool dot>
   const auto put = [&](std::uint64_t bits, std::int64_t first) {
     for (; bits != 0; bits &= bits - 1) places[count++] = static_cast<std::int32_t>(first + __builtin_ctzll(bits));
   };
-  if (size <= 64 && width > 1) {  // one word of bits, which needs no data-dependent branch
+  if (size <= 64 && width > 1) {  // all bits fit in one word, so no branch depends on the data
     std::uint64_t bits = 0;
     for (std::int64_t first = 0; first < size; first += width) bits |= bits_at(first) << first;
     put(bits, 0);
@@ -300,13 +300,13 @@ template <bool dot>
 struct QuantizedPoints {
   double squared_norms[sub_block];      // squared norms of the scaled points, accurate to square_rounding()
   const std::int16_t* rows[sub_block];  // addresses of quantized points, padded to a multiple of four
-  double steps;                         // quantization steps for a scaled length of 1
-  double unit;                          // steps of a score for a scaled squared length of 1
-  double error;                         // error bound of a score in its steps, without the error of the canonical chain
-  double label_error;                   // error bound including the canonical chain
+  double steps;                         // number of quantization steps in a scaled length of 1
+  double unit;                          // number of score steps in a scaled squared length of 1
+  double error;        // error bound of a score, in score steps, without the error of the canonical chain
+  double label_error;  // error bound including the canonical chain
 };
 
-// Computes half the squared norm of each centroid in steps of the score.
+// Computes half the squared norm of each centroid. The unit of the result is a score step.
 template <class T>
 void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
   for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
@@ -362,7 +362,8 @@ double exact_distance(const T* point, const T* centroid, std::int64_t dimensions
   return sum;
 }
 
-// Computes the squared distance in T by whole vectors, with a relative error of at most distance_rounding().
+// Computes the squared distance in the type T. Processes whole vectors of coordinates. The relative error is at most
+// distance_rounding().
 template <class T>
 double near_distance(const T* point, const T* centroid, std::int64_t dimensions) {
   const hn::ScalableTag<T> lanes;
@@ -406,8 +407,8 @@ std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::i
     distances[index] = near_distance(row, filter.centroids + candidates[index] * d, d);
     least = distances[index] < least ? distances[index] : least;
   }
-  // If a distance overflows, it becomes infinite and its cluster stays a candidate. Errors by underflow are far below
-  // the added constant.
+  // If a distance overflows, it becomes infinite and its cluster stays a candidate. Errors caused by underflow are far
+  // below the constant that is added to the limit.
   const double limit = least * (1 + 2.1 * distance_rounding<T>(d)) + (sizeof(T) == 4 ? 1e-30 : 1e-290);
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < count; ++index) {

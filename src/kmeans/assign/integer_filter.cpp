@@ -29,7 +29,8 @@ bool has_dot_instructions() {
 #endif
 }
 
-// Number of vectors of clusters, and number of points, whose sums the registers hold.
+// Size of the part of the product whose sums the registers hold: the number of vectors of clusters, and the number of
+// points.
 constexpr std::int64_t byte_vectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr std::int64_t byte_points = 4;
 constexpr std::int64_t byte_panel = byte_vectors * vector_lanes;
@@ -64,8 +65,8 @@ float largest_magnitude(const float* tile, std::int64_t values) {
 }
 
 // Computes the same scores as multiply(), except for a constant per point. Scores are ordered by panels, and by points
-// within a panel. For each panel, a vector at least[p * least_stride + panel * vector_lanes] receives the least score
-// of each lane for point p.
+// within a panel. For each point p and each panel, the least score of each lane is stored as a vector in the array
+// `least`. The vector starts at index p * least_stride + panel * vector_lanes.
 void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
                     std::int32_t* least, std::int64_t least_stride) {
@@ -135,7 +136,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   }
   std::int64_t count = 0;
   for (std::int64_t hit = 0; hit < found; ++hit) {
-    // An element of `hits` is the lane's cluster in the first vector of the panel.
+    // An element of `hits` stands for a lane. Its value is the cluster of this lane in the first vector of the panel.
     const std::int64_t cluster = hits[hit];
     const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
 #pragma GCC unroll 8
@@ -192,8 +193,8 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // With this many candidates, computing their distances takes longer than the 8-bit level saves. Use 16 bits for the
-  // next sub-blocks.
+  // If there are this many candidates, the computation of their distances takes longer than the 8-bit level saves. The
+  // next sub-blocks therefore use 16 bits.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
 }
@@ -430,8 +431,8 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters, computing the distances of the remaining candidates takes longer than the 8-bit level saves.
-  // With very many columns, 8-bit sums may exceed 30 bits.
+  // With few clusters, the computation of the distances of the remaining candidates takes longer than the 8-bit level
+  // saves. With very many columns, 8-bit sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
@@ -467,7 +468,8 @@ void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, doubl
         }
       }
     };
-    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // unrolled by the compiler
+    // The compiler unrolls the loop of this call.
+    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());
     else look(columns);
     // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, the rounded mean could be
     // farther from the centroids than they are from each other. After clamping, no difference between a centroid and

@@ -1,5 +1,5 @@
 // The 16-bit and 8-bit integer filter of the searches in simd_large_dim and simd_bounds. simd_large_dim.cpp explains
-// it.
+// the filter.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63)
 /// Returns the stride of FilterScratch::least. It is not a power of two, to avoid cache conflicts.
 constexpr std::int64_t padded_least(std::int64_t clusters) { return padded_clusters(clusters) / 2 + 16; }
 
-/// The centroids of a pass for the kernels. Plain data, because code compiled for other instruction sets reads it.
+/// The centroids of a pass, in the form that the kernels read. Plain data, because code compiled for other instruction
+/// sets reads it.
 template <class T>
 struct FilterView {
   std::int64_t dimensions;
@@ -44,9 +45,9 @@ struct FilterView {
   double largest_half_square;
 
   bool dot_instructions;            ///< true if the machine has dot-product instructions
-  const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null if there is no 8-bit level
+  const std::uint8_t* byte_panels;  ///< 8-bit centroids, each value plus 128; null if there is no 8-bit level
   double byte_steps;                ///< quantization steps for a scaled length of 1
-  double byte_largest_norm;         ///< largest_norm for 8 bits
+  double byte_largest_norm;         ///< like largest_norm, but for the 8-bit level
   double byte_largest_error;
 };
 

@@ -33,7 +33,7 @@ struct FilterJob {
   std::int32_t* moved_points;
   std::int32_t* moved_from;
   PassCounters* counters;
-  std::int32_t* doubtful;  ///< indices of points
+  std::int32_t* doubtful;  ///< indices of the doubtful points
   float* reaches;          ///< per doubtful point: upper bound of its candidates' scores
   /// Per doubtful point: the best score plus its error bound. A cluster is excluded if its score minus its error bound
   /// exceeds this limit.
@@ -61,8 +61,8 @@ inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::
   job.moved_from[entry] = before;
 }
 
-/// If the lane's `certain` is true, sets the label of its point and, if the label differs from the old one, records the
-/// change. All lanes must call it.
+/// Acts if the lane's `certain` is true. Sets the label of the lane's point. If the label differs from the old one,
+/// records the change. All lanes must call it.
 inline __device__ void settle(const FilterJob& job, bool certain, std::int32_t point, std::int32_t label) {
   const std::int32_t before = certain ? job.labels[point] : label;
   const bool moved = before != label;

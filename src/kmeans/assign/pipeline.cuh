@@ -5,9 +5,9 @@
 // barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
 // multiprocessor and processes one tile of points after another.
 //
-// Up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns the
-// points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only two
-// warpgroups multiply. This reduces the bytes read per score to five sixths.
+// For up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns,
+// the points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only
+// two warpgroups multiply. With 256 clusters per tile, the products read only five sixths of the bytes per score.
 //
 // For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
 // first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
@@ -54,7 +54,7 @@ struct Pipeline {
   static constexpr int cluster_bytes = clusters * row_bytes;
   static constexpr int stage_bytes = cluster_bytes + (resident ? 0 : point_bytes);
   static constexpr int point_slots = 2;  ///< the next tile of points arrives while the current one is in use
-  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one tile of clusters per stage, and one in use
+  static constexpr int half_square_slots = pipeline_stages + 1;  ///< one slot per stage, and one for the tile in use
 
   struct Memory {
     unsigned char points[point_slots][resident ? Chunks * point_bytes : 1024];
@@ -70,7 +70,7 @@ struct Pipeline {
 };
 
 struct PipelineJob {
-  CUtensorMap points;    ///< FP16, ordered by slots; boxes are parts of a tile's rows
+  CUtensorMap points;    ///< FP16, ordered by slots; each box of the map is a part of a tile's rows
   CUtensorMap clusters;  ///< negated FP16
   const float* half_squares;
   const TensorLengths* lengths;    ///< lengths of the points, ordered by slots, padded to pipeline_granule
@@ -206,7 +206,8 @@ class Search {
       float score = least;
       if (!one) {
 #pragma unroll
-        for (int other = 0; other < 8; ++other)  // a loop with constant indices, because registers cannot be indexed
+        // The loop has constant indices, because a variable cannot be the index of a register.
+        for (int other = 0; other < 8; ++other)
           if (other == which) score = scores[4 * group + other / 2][2 * row + other % 2];
       }
       const int place = atomicAdd(&counts_[point], 1);
@@ -217,7 +218,7 @@ class Search {
 
   int* counts_;
   Possible (*possible_)[Shape::room];
-  float reaches_[2];  ///< a possible cluster's score exceeds the best score by at most this
+  float reaches_[2];  ///< a possible cluster's score exceeds the best score by at most this amount
   float best_[2] = {INFINITY, INFINITY};
   float limits_[2] = {INFINITY, INFINITY};  ///< a possible cluster's score is at most this limit
 };
@@ -249,8 +250,8 @@ class PipelineBlock {
     cuda::Barrier points_left[Shape::point_slots];
 
     __device__ void start() {
-      // Every thread that reads arrives at the barrier, so that racecheck can track the reads. With one arriving lane
-      // per warp, the kernel would not be faster.
+      // Each thread that reads from a stage arrives at the barrier itself, so that racecheck can track its reads. If
+      // one lane arrived for each warp, the kernel would not be faster.
       constexpr int readers = 128 * Shape::groups;
       for (int stage = 0; stage < pipeline_stages; ++stage) {
         filled[stage].start(1);

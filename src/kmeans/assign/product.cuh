@@ -75,7 +75,7 @@ class Product {
     for (int tile = first_tile; tile < last_tile; ++tile) {
       for (int chunk = 0; chunk < chunks_; ++chunk, ++step) {
         asm volatile("cp.async.wait_group %0;" ::"n"(Shape::ahead - 1) : "memory");
-        // This step's copies of all threads have arrived, and no warp uses the stage that is filled next.
+        // All threads' copies for this step have arrived. No warp still uses the stage that is filled next.
         __syncthreads();
         load_next(step + Shape::ahead < steps, next_tile_ == first_tile, row_of);
         const unsigned int points =
@@ -98,7 +98,8 @@ class Product {
     if (wanted) {
       const int first_column = next_chunk_ * tensor_chunk;
       const int units = (job_.stride - first_column) / 8;
-      // Eight threads copy the 128 bytes of a row. In each turn, a thread copies the same unit of another row.
+      // Eight threads copy the 128 bytes of a row. A thread copies one unit per turn. The number of the unit is the
+      // same in every turn, and the row is another one.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
       // Number of rows per turn. It is a multiple of 8, so that the permutation is the same in each turn.

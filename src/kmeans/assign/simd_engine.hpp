@@ -46,7 +46,7 @@ class SimdEngine {
   const ExactSums<T>& sums() const { return sums_; }
 
   /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads the sums, and
-  /// adding every point to a sum would take as long as finding its label. With several ranks the sums are always
+  /// adding every point to a sum would take as long as finding its label. With several ranks, the sums are always
   /// needed, because they carry the counts.
   bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
@@ -78,11 +78,12 @@ class SimdEngine {
   // Returns the number of points between two polls of the stop request. This is block_points, or fewer if the assigner
   // supports blocks of any size and a point takes much work. The number is a power of two, so it divides block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
-    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // vector operations, which take some milliseconds
+    // This number of vector operations takes some milliseconds.
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
-      // With few clusters the search is fast, so reading points from memory twice would be noticeable. Therefore a
+      // With few clusters, the search is fast, so reading points from memory twice would be noticeable. Therefore a
       // block is so small that its points are still in the cache when the moved points are added to the sums.
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
@@ -117,7 +118,7 @@ class SimdEngine {
       const cpu::PayingTeam::Share own_time(timed);
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(*this);  // allocated by the thread, on its own pages
+        if (!worker) worker = std::make_unique<Worker>(*this);  // allocated by the thread that uses it
         if (threads > 1) {                                      // a single thread updates sums_ directly
           if (!worker->moved) worker->moved.emplace(problem_);
           else if (std::exchange(worker->moves, false)) worker->moved->clear();
@@ -152,7 +153,7 @@ class SimdEngine {
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
           sums_.merge_counts(*worker.moved);
     };
-    if (threads == 1) {  // a parallel region of one thread makes slow system calls
+    if (threads == 1) {  // even a parallel region of one thread would make slow system calls
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);

@@ -12,7 +12,7 @@
 #define GRADUS_KMEANS_SIMD_ROWS
 namespace gradus::kmeans_detail {
 
-// Plain data, because code compiled for other instruction sets reads it.
+// The arguments of move_rows() for the kernels. Plain data, because code compiled for other instruction sets reads it.
 template <class T>
 struct MovedRows {
   const T* rows;  // rows of a block
@@ -22,7 +22,7 @@ struct MovedRows {
   std::int64_t count;
   const std::int32_t* before;  // old labels of the block
   const std::int32_t* now;     // new labels of the block
-  const double* to_high;       // per column
+  const double* to_high;       // scale to the high limb, per column
   double to_low;
   std::int64_t* limbs;   // clusters x 2 limb_columns(d)
   std::int64_t* counts;  // one per cluster
@@ -42,7 +42,7 @@ struct InertiaBlock {
   double to_high;
   double to_low;
   double exact_from;
-  std::int32_t* too_small;  // indices of points whose summand the limbs do not hold; room for `count`
+  std::int32_t* too_small;  // indices of the points whose summands the limbs cannot hold; room for `count`
 };
 
 struct InertiaLimbs {
@@ -66,8 +66,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
-  // Uses no branches, because changes are unpredictable. Storing a whole vector at out + found is safe, because found
-  // <= index and so the vector ends within the `count` elements.
+  // Uses no branches, because changes are unpredictable. It is safe to store a whole vector at out + found. Since found
+  // <= index, the vector ends within the `count` elements.
   const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
@@ -82,8 +82,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   return found;
 }
 
-// Adds a row to the 2 d raw limbs of a cluster or, if `subtract`, subtracts the row. Like ExactSums::add, rounds each
-// value once to the high limb and once to the low limb. `lanes` is the type of the vectors.
+// Adds a row to the 2 d raw limbs of a cluster or, if `subtract` is true, subtracts the row. Like ExactSums::add,
+// rounds each value once to the high limb and once to the low limb. `lanes` is the type of the vectors.
 template <class T, class Lanes>
 HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const double* to_high, double to_low,
                                bool subtract, std::int64_t* limbs) {
@@ -265,7 +265,7 @@ HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const Column
 template <class T>
 AddedRows add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
                                 const ColumnLimbs& columns) {
-  // Add several rows per step, so that the limbs are read and written once for all of them.
+  // Add several rows per step, so that the limbs are read and written once for all these rows.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together)
@@ -460,7 +460,7 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
-  // For longer rows, squared_distances_of_pairs() computes the chains by vectors across points.
+  // In longer rows, squared_distances_of_pairs() computes the chains, one point per vector lane.
   constexpr std::int64_t short_row = 8;
   double distances[block_points];
   const bool by_vectors = problem.d() > short_row;

@@ -1,4 +1,4 @@
-// Vectorised steps around the assignment that the production variants share.
+// Vectorised steps around the assignment. The production variants share these steps.
 #pragma once
 
 #include "core/exact_total.hpp"
@@ -24,7 +24,7 @@ void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t
 /// other instruction sets reads it.
 struct ColumnLimbs {
   std::int64_t columns;
-  const double* to_high;  ///< per column
+  const double* to_high;  ///< scale to the high limb, per column
   double to_low;
   const double* exact_from;  ///< per column: the limbs hold a value exactly if its magnitude is at least this
   std::int64_t stride;       ///< distance from high to middle limbs, and from middle to low limbs
@@ -33,7 +33,7 @@ struct ColumnLimbs {
 
 struct AddedRows {
   std::int64_t count;
-  std::int64_t doubtful;  ///< the last `doubtful` of these rows may have nonzero values that the limbs do not hold
+  std::int64_t doubtful;  ///< the last `doubtful` rows may have nonzero values that the limbs do not hold
 };
 
 /// Adds rows, a few at a time, until one of the added rows has a nonzero value that the limbs cannot hold exactly. The

@@ -26,7 +26,7 @@ constexpr int format = 1;
 
 // Identity of the job
 
-/// Returns the sum of the rows' hashes, which does not depend on how the ranks share the rows.
+/// Returns the sum of the hashes of all rows. The sum does not depend on how the rows are divided among the ranks.
 template <class T>
 std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t first, const Execution& execution) {
   if (!rows.place().is_host()) {
@@ -94,7 +94,7 @@ std::vector<char> bytes_of(const std::string& path) {
   return bytes;
 }
 
-/// Throws InputError if the texts of the two jobs differ. If `any_limit`, the iteration limits may differ.
+/// Throws InputError if the texts of the two jobs differ. If `any_limit` is true, the iteration limits may differ.
 void require_same_job(const std::string& file, const std::string& theirs, const std::string& own, bool any_limit) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -139,8 +139,8 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   const std::string& path = options.checkpoint.file;
   std::error_code none;  // ignored, because an unreadable path is reported when the checkpoint is written
   const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
-  // All ranks receive the bytes that rank 0 has read. An empty file counts as no file: a real checkpoint is never
-  // empty, because it appears atomically.
+  // All ranks receive the bytes that rank 0 has read. An empty file is treated as no file: a checkpoint is never empty,
+  // because it is written atomically.
   const std::vector<char> bytes = ranks.from(0, read);
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
@@ -211,7 +211,8 @@ void require_no_other_file(const std::string& path, bool resumes) {
 }
 
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
-  return 6 * centroid_bytes;  // three sets of centroids being written, or three sets read plus the bytes of the file
+  // The writer keeps three sets of centroids in memory. The reader keeps three sets and the bytes of the file.
+  return 6 * centroid_bytes;
 }
 
 template <class T>
@@ -302,12 +303,12 @@ void CheckpointFile<T>::start(core::NpzContent content) {
   content_ = std::move(content);
   try {
     writer_ = std::thread([this] { write_content(); });
-  } catch (const std::system_error&) {  // the system starts no more threads
+  } catch (const std::system_error&) {  // if the system cannot start another thread, this thread writes the file
     write_content();
   }
 }
 
-/// Ignores the job's stop token, because the last checkpoint is written after a stop request.
+/// Ignores the stop token of the job, because the last checkpoint is written after a stop request.
 template <class T>
 void CheckpointFile<T>::write_content() noexcept {
   try {

@@ -4,7 +4,7 @@
 // * `job`: text with one line per option, and hashes of the rows
 // * `progress`: the number of the current fit, the number of the best fit so far, and how the best fit ended
 // * if the current fit has made iterations: `centroids`, `before` (the previous centroids), `history` and `changed`
-// * if it is still choosing first centroids: `chosen`, and for k-means|| also `sample` and `rounds`
+// * if the current fit is still choosing first centroids: `chosen`, and for k-means|| also `sample` and `rounds`
 // * for the best fit: `best_centroids`, its history and its inertia
 #pragma once
 
@@ -26,13 +26,18 @@ namespace gradus::kmeans_detail {
 
 template <class T>
 struct JobState {
-  int restart = 0;                      ///< number of the current fit; if all fits are done, the number of restarts
-  std::optional<SeedingState> seeding;  ///< the first centroids, if the current fit is still choosing them
-  std::optional<FitState<T>> fit;       ///< its state after some iterations; empty, like `seeding`, before its start
-  std::optional<KMeansResult<T>> best;  ///< the best earlier fit, without labels and counts, which are computed again
+  int restart = 0;  ///< number of the current fit; if all fits are done, the number of restarts
+
+  /// The choice of first centroids so far, if the current fit has not finished it.
+  std::optional<SeedingState> seeding;
+  /// The state after some iterations; empty (like `seeding`) if the current fit has not started.
+  std::optional<FitState<T>> fit;
+  /// The best of the earlier fits, without labels and counts, which are recomputed.
+  std::optional<KMeansResult<T>> best;
 };
 
-/// Returns the text that identifies the job: the lines of `call` (see call_text()) and hashes of the views.
+/// Returns the text that identifies the job: the lines of `call` (see call_text()), and hashes of the rows in the
+/// views.
 template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);
@@ -42,8 +47,8 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks);
 
-/// Throws InputError if `path` exists and is not a regular file. Unless `resumes`, also throws if the file is not a
-/// checkpoint, because the first checkpoint would replace it.
+/// Throws InputError if `path` exists and is not a regular file. If `resumes` is false, also throws if the file is not
+/// a checkpoint, because the first checkpoint would replace it.
 void require_no_other_file(const std::string& path, bool resumes);
 
 /// Returns the host memory that checkpoints need in addition to the fit.
@@ -56,8 +61,9 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d);
   ~CheckpointFile() override;
 
-  /// Sets the current fit (the number of restarts if all fits are done) and the best earlier fit, or null. `best` must
-  /// stay valid until the next call. `has_begun`: true if the file already holds iterations of the current fit.
+  /// Sets the current fit and the best earlier fit. `restart`: the number of the current fit, or the number of restarts
+  /// if all fits are done. `best`: may be null; it must stay valid until the next call. `has_begun`: true if the file
+  /// already holds iterations of the current fit.
   void begin_fit(int restart, const KMeansResult<T>* best, bool has_begun = false) {
     restart_ = restart;
     best_ = best;
@@ -72,7 +78,9 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   void write(const FitView<T>& fit) override;
   bool is_due() const override;
   void write_seeding() override;  ///< writes even if no row is chosen yet
-  /// Writes the rows chosen so far after a stop request, unless the file already holds a later state.
+
+  /// After a stop request, writes the rows that have been chosen so far. Does nothing if the file already holds a later
+  /// state.
   void write_what_is_chosen();
   /// Waits until the file is on disk.
   void wait();
@@ -88,7 +96,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   const KMeansResult<T>* best_ = nullptr;
   bool has_begun_ = false;
   core::Clock::time_point last_ = core::Clock::now();
-  core::NpzContent content_;      ///< used by the writer thread until it ends, like failure_
+  core::NpzContent content_;      ///< while the writer thread runs, only the writer thread uses content_ and failure_
   std::string failure_;           ///< the error message of the writer thread
   std::string reported_failure_;  ///< the last message reported to the caller
   std::thread writer_;

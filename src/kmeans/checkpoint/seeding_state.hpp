@@ -1,4 +1,4 @@
-// Progress of the choice of first centroids. A resumed choice adds the recorded rows again, which restores all other
+// Progress of the choice of first centroids. A resumed choice adds the recorded rows again. This restores all other
 // state.
 #pragma once
 
@@ -8,12 +8,15 @@
 namespace gradus::kmeans_detail {
 
 struct SeedingState {
-  std::vector<std::int64_t> sample;  ///< k-means||: the rows that its completed rounds chose, and the first row
-  std::vector<std::int64_t> rounds;  ///< k-means||: the number of rows that each round chose
-  std::vector<std::int64_t> chosen;  ///< k-means++: the rows chosen so far; with k-means||, their indices in `sample`
+  std::vector<std::int64_t> sample;  ///< k-means||: the first row, and the rows chosen in the completed rounds
+  std::vector<std::int64_t> rounds;  ///< k-means||: the number of rows chosen in each round
+
+  /// With k-means++: the rows chosen so far. At the end of k-means||: the indices in `sample` of the rows chosen so
+  /// far.
+  std::vector<std::int64_t> chosen;
 };
 
-/// Receives the progress. The seeding code updates `seeding` after every step, and then calls is_due().
+/// Receives the progress of seeding. The seeding code updates `seeding` after every step, and then calls is_due().
 class SeedingCheckpoints {
  public:
   SeedingCheckpoints() = default;

@@ -3,8 +3,8 @@
 // points twice per labeling.
 //
 // The points are divided into parts that depend only on the shape. The rows of a part are added in ascending order, and
-// so are the sums of the parts, so the bits do not depend on the number of threads. All sums are of differences from
-// the first point, so coordinates far from zero lose no accuracy.
+// so are the sums of the parts. Therefore the bits of the result do not depend on the number of threads. All sums are
+// sums of differences from the first point, so coordinates far from zero lose no accuracy.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -101,7 +101,7 @@ std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t c
 struct Clusters {
   std::vector<std::int64_t> counts;
   std::vector<double> means;      ///< clusters x columns
-  std::vector<double> distances;  ///< for each cluster: the sum of the distances of its points from its mean
+  std::vector<double> distances;  ///< for each cluster: the sum of its points' distances from its mean
   double squares = 0;             ///< the sum of all squared distances
 };
 
@@ -148,7 +148,8 @@ class Spread {
     return static_cast<double>(points_(row, dim)) - static_cast<double>(points_(0, dim));
   }
 
-  /// Calls add(row, sums of the row's cluster) for each row. Returns the sums, `width` per cluster.
+  /// Calls add(row, sums of the row's cluster) for each row. Returns the sums of all clusters, with `width` numbers per
+  /// cluster.
   template <class Add>
   std::vector<double> sums(std::int64_t width, const Add& add) const {
     const std::int64_t size = clusters_ * width;
@@ -226,9 +227,9 @@ double davies_bouldin(const Clusters& clusters, std::int64_t present, std::int64
   return sum / static_cast<double>(present);
 }
 
-/// Returns `count` distinct rows of 0 to n - 1 in ascending order.
+/// Returns `count` different row numbers between 0 and n - 1, in ascending order.
 std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, std::uint64_t seed) {
-  constexpr std::uint64_t stream = 0x53494C48;  // gives these draws separate random numbers
+  constexpr std::uint64_t stream = 0x53494C48;  // gives these draws a separate random stream
   const core::Philox random(seed, stream);
   // Draws the sample or its complement, whichever is smaller.
   const std::int64_t draws = std::min(count, n - count);
@@ -274,7 +275,7 @@ class Criteria {
       const core::PhaseTimer timer(phases, "examine");
       for (const auto& labels : labelings_) present_.push_back(check_labels(labels));
       const std::int64_t side = std::min<std::int64_t>(sample_size(), 1 << 12);
-      // Limits the columns. The limit does not affect the result and keeps the product below 2^63.
+      // Limits the number of columns. Otherwise the product could exceed 2^63. The limit does not affect the result.
       const std::int64_t columns = std::min<std::int64_t>(points_.columns(), 1 << 10);
       execution::check_memory(bytes(), execution_, "fewer labelings at a time, or fewer points for the silhouette");
       constexpr double nanoseconds_a_product = 0.4;

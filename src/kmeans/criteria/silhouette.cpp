@@ -31,9 +31,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Computes the distances between `tile_points` points and `others` other points. For every labeling, adds them to the
-// points' sums of the other point's cluster. `squared`: squared distances, one row per other point.
-// `rows`[labeling][other]: the index of the row in `sums`.
+// Computes the distances of `tile_points` points to `others` other points. In every labeling, adds each distance to the
+// point's sum for the other point's cluster. `squared`: squared distances, one row per other point.
+// `rows`[labeling][other]: the row of `sums` for the other point's cluster.
 void add_distances(const double* squared, std::int64_t others, bool half_of_squares, const std::int32_t* const* rows,
                    std::int64_t labelings, double* HWY_RESTRICT sums) {
   const hn::CappedTag<double, tile_points> lanes;
@@ -86,7 +86,9 @@ std::vector<Group> groups_of(std::span<const Labeling> labelings) {
   return groups;
 }
 
-// Returns (b - a) / max(a, b) for a point. Its summed distances to each cluster are `sums[cluster * tile_points]`.
+// Returns the silhouette (b - a) / max(a, b) of a point. Here a is the mean distance to the other points of its
+// cluster, and b the smallest mean distance to the points of another cluster. `sums[cluster * tile_points]`: the sum of
+// the point's distances to the points of a cluster.
 double silhouette_of(const double* sums, const std::vector<std::int64_t>& counts, std::int32_t own) {
   const std::int64_t mates = counts[static_cast<std::size_t>(own)] - 1;
   if (mates == 0) return 0;
@@ -124,8 +126,10 @@ class Measurement {
   std::int64_t tiles() const { return (points_.rows() + tile_points - 1) / tile_points; }
 
   struct Scratch {
-    std::vector<double> sums;               ///< clusters x tile_points
-    std::vector<const std::int32_t*> rows;  ///< for each labeling: rows of `sums`, from the current other point on
+    std::vector<double> sums;  ///< clusters x tile_points
+
+    /// For each labeling: the part of rows_ that begins at the current other point.
+    std::vector<const std::int32_t*> rows;
   };
   Scratch scratch() const {
     return {std::vector<double>(static_cast<std::size_t>(clusters_ * tile_points)),
@@ -139,7 +143,8 @@ class Measurement {
     const std::int64_t first = tile * tile_points;
     const std::int64_t present = std::min(tile_points, points_.rows() - first);
     const T* own[tile_points];
-    for (std::int64_t point = 0; point < tile_points; ++point)  // fills a short tile with its last point
+    // Fills an incomplete tile with copies of its last point.
+    for (std::int64_t point = 0; point < tile_points; ++point)
       own[point] = points_.row(first + std::min(point, present - 1));
     std::ranges::fill(sums, 0.0);
     double squared[most_others * tile_points];
@@ -173,8 +178,10 @@ class Measurement {
   std::span<const Labeling> labelings_;
   std::int64_t clusters_;
   std::vector<std::vector<std::int64_t>> counts_;
-  std::vector<std::int32_t> offsets_;  ///< for each labeling: the index of its first cluster among all clusters
-  std::vector<std::vector<std::int32_t>> rows_;  ///< for each labeling: the row of `sums` for each point's label
+  std::vector<std::int32_t> offsets_;  ///< for each labeling: the number of clusters in all earlier labelings
+
+  /// For each labeling and point: the row of `sums` for the point's cluster.
+  std::vector<std::vector<std::int32_t>> rows_;
 };
 
 }  // namespace

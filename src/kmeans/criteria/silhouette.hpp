@@ -1,13 +1,13 @@
-// Silhouettes of several labelings of the same points. Every distance between two points is measured once and added to
-// the sums of the other point's cluster in each labeling.
+// Silhouettes of several labelings of the same points. Every distance between two points is measured once per group of
+// labelings. In each labeling of the group, this distance is added to the sum for the other point's cluster.
 //
-// A tile of 32 consecutive points, one per vector lane, is compared with all other points, 64 at a time: the canonical
-// chains of lloyd/distance.hpp, a square root, and one addition per labeling to the sum of the other point's cluster.
-// The other points are added in ascending order, so a point's sums have the same bits on any thread and with any vector
+// A tile of 32 consecutive points, one per vector lane, is compared with all other points, 64 at a time. For each pair,
+// the code computes the canonical chain of assign/distance.hpp, a square root, and one addition per labeling. The other
+// points are added in ascending order, so the sums of a point have the same bits on any thread and with any vector
 // width.
 //
-// Operations: n^2 (d multiply-adds, a square root and one addition per labeling). Memory: 256 bytes per thread and
-// cluster of all labelings. If these sums would exceed the L2 cache, the labelings are divided into groups, and all
+// Operations: n^2 (d multiply-adds, a square root and one addition per labeling). Memory: 256 bytes per thread for each
+// cluster of each labeling. If these sums would exceed the L2 cache, the labelings are divided into groups, and all
 // distances are computed again for each group.
 #pragma once
 
@@ -27,9 +27,9 @@ struct Labeling {
   std::int64_t clusters = 0;
 };
 
-/// Returns the mean silhouette of each labeling. Empty if fewer than two clusters have points, or if every cluster has
-/// at most one point. If `half_of_squares`, half the squared distance replaces the distance. Throws InterruptedError
-/// after a stop request.
+/// Returns the mean silhouette of each labeling. The mean is empty if fewer than two clusters have points, or if every
+/// cluster has at most one point. If `half_of_squares` is true, half the squared distance replaces the distance. Throws
+/// InterruptedError after a stop request.
 template <class T>
 std::vector<std::optional<double>> silhouettes(MatrixView<const T> points, std::span<const Labeling> labelings,
                                                bool half_of_squares, int threads, const std::stop_token& stop);

@@ -43,7 +43,8 @@ class CudaFit {
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null if all weights are 1
 
-  /// Returns the number of multiply-adds per point in a pass without pruning, which Portions needs.
+  /// Returns the number of multiply-adds per point in a pass without pruning. The class cuda::Portions needs this
+  /// number.
   double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }
 
   /// Adds the time of the upload to the phases. Only the first call has an effect.
@@ -89,12 +90,12 @@ template <class T>
 void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
                    FloatSums<T>& total);
 
-/// Number of operations in the first launch of a teaching variant's kernel, which Portions needs.
+/// Number of operations in the first launch of a teaching variant's kernel. The class cuda::Portions needs this number.
 inline constexpr double operations_of_the_first_launch = 0x1p34;
 
 /// The engine of the variants that assign on the GPU and update on the CPU. `assign(points, count, centroids, labels,
-/// stream)` launches the variant's kernel for `count` points. All its pointers refer to GPU memory. `points` and
-/// `labels` start at the first of these points, and the centroids have `layout`.
+/// stream)` launches the variant's kernel for `count` points. All pointers that `assign` receives refer to GPU memory.
+/// `points` and `labels` start at the first of these points, and the centroids have `layout`.
 template <class T, class Assign>
 class CudaAssignEngine {
  public:

@@ -14,7 +14,7 @@ struct LoopState {
   double shift_limit;
   std::int64_t changed_limit;
   int iterations_left;
-  bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles it
+  bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles empty clusters
   bool to_unit_length;
   // The iterations write the following members.
   int steps;  ///< number of completed iterations
@@ -114,7 +114,8 @@ class CudaLoopEngine {
     const double seconds = core::seconds_since(start);
     for (int step = 0; step < count; ++step)
       steps.records.push_back({records_[step].inertia, records_[step].changed, records_[step].shift, seconds / count});
-    // Let the host poll about every ten milliseconds, to report progress and respond to stop requests.
+    // The batches grow until the host polls about every ten milliseconds, to report progress and respond to stop
+    // requests.
     if (seconds < 0.01) batch_ = std::min(2 * batch_, loop_records);
     return steps;
   }

@@ -1,4 +1,5 @@
-// The interface through which the driver of all variants saves the state of a fit: see checkpoint_file.hpp.
+// The interface by which the driver of all variants saves the state of a fit. See checkpoint_file.hpp for its
+// implementation.
 #pragma once
 
 #include <span>
@@ -33,10 +34,10 @@ class Checkpoints {
 
   /// Returns true if a checkpoint is due after `iterations` iterations.
   virtual bool is_due(int iterations) const = 0;
-  /// Returns how many iterations to run before the next call of is_due(). The last iteration before a checkpoint must
-  /// run alone, because the checkpoint needs the centroids before and after it.
+  /// Returns the number of iterations to run before the next call of is_due(). Before a checkpoint, this number is 1,
+  /// because the checkpoint needs the centroids before and after the last iteration.
   virtual int steps_to_make(int iterations) const = 0;
-  /// Copies the state and returns without waiting for the file.
+  /// Copies the state. Returns without waiting until the file is written.
   virtual void write(const FitView<T>& fit) = 0;
 };
 

@@ -20,12 +20,13 @@ struct Candidate {
   std::int32_t label;
 };
 
-/// Defines a total order, so that the choice does not depend on threads and ranks.
+/// Defines a total order of all candidates, so that the choice does not depend on the number of threads or ranks.
 bool is_farther(const Candidate& a, const Candidate& b) {
   return a.distance != b.distance ? a.distance > b.distance : a.point < b.point;
 }
 
-/// This rank's points in descending order of their distance, sorted only as far as needed.
+/// The points of this rank, ordered by descending distance to their centroids. Only the part of the order that is
+/// needed is sorted.
 template <class T>
 class Farthest {
  public:
@@ -39,7 +40,7 @@ class Farthest {
     }
   }
 
-  /// Adds the number of points with positive weight of each cluster to `members`.
+  /// For each cluster, adds the number of its points with positive weight to `members`.
   void count_members(std::span<std::uint64_t> members) const {
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
       if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
@@ -49,8 +50,8 @@ class Farthest {
 
   std::int64_t size() const { return order_.size(); }
 
-  /// Returns the candidate at a place of the order. If that place is not sorted yet, sorts at least `ahead` more
-  /// candidates.
+  /// Returns the candidate at index `place` of the order. If the order is not sorted up to this index yet, sorts at
+  /// least `ahead` more candidates.
   Candidate at(std::int64_t place, std::int64_t ahead) {
     if (place >= sorted_) {
       core::RarePoll look(problem_.stop, while_relocating);
@@ -84,8 +85,8 @@ class Moves {
 
   bool are_enough() const { return std::ssize(moves_) == most_; }
 
-  /// Considers the next candidate. A point stays if it has no weight, or if it is the last point with weight of its
-  /// cluster.
+  /// Relocates the candidate's point to the next empty cluster. The point stays if it has no weight, or if no other
+  /// point with weight would remain in its cluster.
   void take(const Candidate& candidate) {
     std::uint64_t& left_behind = members_[static_cast<std::size_t>(candidate.label)];
     if (left_behind < 2 || !(candidate.weight > 0)) return;
@@ -96,7 +97,7 @@ class Moves {
   std::vector<Relocation> moves() { return std::move(moves_); }
 
  private:
-  std::vector<std::uint64_t> members_;  ///< number of points with weight per cluster
+  std::vector<std::uint64_t> members_;  ///< for each cluster: the number of its points with positive weight
   const std::vector<std::int32_t>& empty_;
   std::int64_t most_;
   std::vector<Relocation> moves_;
@@ -104,15 +105,16 @@ class Moves {
 
 }  // namespace
 
-// In each round, every rank sends a batch of its farthest points. If the batch is full, the rank may have more points
-// just below the last one. So the merged order is complete only down to the farthest of the last points of the full
-// batches.
+// In each round, every rank sends a batch of its farthest points. A rank that sends a full batch may have further
+// points, which come after the last point of its batch. Of the last points of all full batches, let P be the farthest.
+// The merged order is complete only down to P.
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty) {
   const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
   if (most <= 0) return {};
-  // Some candidates cannot move, so the search usually needs a few more candidates than there are empty clusters.
+  // Some candidates must stay in their clusters, so the search needs a few more candidates than there are empty
+  // clusters.
   const std::int64_t batch = std::ssize(empty) + 64;
   core::Ranks& ranks = problem.ranks();
   std::optional<Farthest<T>> farthest;

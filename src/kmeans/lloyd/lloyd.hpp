@@ -1,40 +1,46 @@
-// Lloyd's iteration: the driver that every variant plugs into. The variant's engine assigns and sums; the driver does
-// the update, empty clusters, stopping rules and history. An engine provides
+// Lloyd's iteration: the driver that all variants share. Each variant supplies an engine, which assigns the points and
+// adds them up. The driver updates the centroids, handles empty clusters, applies the stopping rules and records the
+// history. An engine provides
 //
-//   Outcome pass(centroids, labels)    new labels, and the sums that belong to them
-//   const Sums& sums()                 FloatSums or ExactSums of the clusters
+//   Outcome pass(centroids, labels)    computes new labels, and the sums of the clusters for these labels
+//   const Sums& sums()                 returns the sums (FloatSums or ExactSums)
 //   double finish(centroids, labels, labels_are_current)
-//                                      labels of the final centroids (unless current), and the inertia
-//   double rechecked()                 share of assignments that needed the double chain
+//                                      computes the labels of the final centroids, unless they are current, and
+//                                      returns the inertia
+//   double rechecked()                 returns the share of assignments that needed the canonical chain
 //
 // and may provide
 //
 //   Outcome pass(centroids, labels, phases)
-//                                      instead of pass(), if it times parts of the pass as separate phases
-//   void update(centroids)             the means of the clusters with weight, if its file shows the division too;
-//                                      other rows stay unchanged
-//   bool has_sums()                    false if finish() may omit the sums because no mean is needed
+//                                      replaces the pass() above if the engine times parts of a pass as phases
+//   void update(centroids)             computes the means of the clusters with weight, and leaves other rows unchanged;
+//                                      for the engine of a variant whose file shows the division
+//   bool has_sums()                    returns false if the engine computes no sums because no mean is needed
 //   Steps advance(centroids, rules, phases)
-//                                      several iterations on a GPU, which update `centroids`. The driver takes over
-//                                      for an iteration with an empty cluster that must be moved or reported, or with
-//                                      means that the sums do not decide
-//   LeavesLabelsOnGpu                  a type: finish() writes Problem::labels_on_gpu if it receives no labels
-//   void bring_labels(labels)          the labels of the last pass, if the engine stores them elsewhere. pass() then
-//                                      need not write labels; the driver calls this when it needs single points
+//                                      runs several iterations on a GPU and updates `centroids`. Leaves an iteration to
+//                                      the driver if an empty cluster must be restarted or reported, or if the sums do
+//                                      not determine a mean
+//   LeavesLabelsOnGpu                  a type; if it exists, finish() writes Problem::labels_on_gpu when `labels` is
+//                                      null
+//   void bring_labels(labels)          copies the labels of the last pass, for engines that store them elsewhere. The
+//                                      pass() of such an engine need not write labels. The driver calls bring_labels()
+//                                      when it must read the labels of single points
 //
-// Ranks. With several ranks (Problem::source) an engine knows only its own points. Its sums cover these points, and
-// finish() stores their inertia in Problem::rank_inertia. The driver adds up the ranks' sums once per iteration and
-// once at the end. Every rank then continues with the same numbers. If it pays, each rank computes the new centroids of
-// a share of the clusters and the ranks exchange them (lloyd/cluster_shares.hpp). Only engines with ExactSums that
-// neither iterate nor update by themselves run on ranks. A GPU takes part by single passes (gpu/rank_passes.hpp).
+// Ranks. With several ranks (Problem::source), an engine has only the points of its rank. Its sums cover these points,
+// and finish() stores their inertia in Problem::rank_inertia. The driver adds up the ranks' sums once per iteration and
+// once at the end, so all ranks continue with the same numbers. If it saves time, each rank computes the new centroids
+// of a share of the clusters, and the ranks exchange them (means/cluster_shares.hpp). An engine runs on ranks only if
+// it has ExactSums and provides neither advance() nor update(). A GPU takes part by single passes
+// (gpu/rank_passes.hpp).
 //
-// Checkpoints. Between two iterations the state of a fit is two sets of centroids and the history
-// (lloyd/checkpoints.hpp). The current labels, with which the next pass counts changes, belong to the previous
-// centroids. So any engine with canonical labels can resume a fit: it first makes a pass with the previous centroids.
-// An engine that iterates by itself does a single step if a checkpoint is wanted after it.
+// Checkpoints. Between two iterations, the state of a fit is two sets of centroids and the history
+// (lloyd/checkpoints.hpp). The next pass counts how many labels change, so it needs the current labels, which belong to
+// the previous centroids. A resumed fit therefore first makes a pass with the previous centroids. This works with any
+// engine whose labels are canonical. An engine that provides advance() runs a single iteration if a checkpoint follows
+// it.
 //
-// Stops. pass() and finish() poll Problem::stop as core/stop.hpp says. After a request they may return early with
-// invalid labels and sums, because the driver throws before it reads them.
+// Stops. pass() and finish() poll Problem::stop as described in core/stop.hpp. After a stop request they may return
+// early with invalid labels and sums, because the driver throws before it reads them.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +72,7 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only by engines that compute it anyway
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes it anyway
 };
 
 /// The stopping rules for an engine that iterates by itself.
@@ -79,9 +85,10 @@ struct StopRules {
 /// The result of Engine::advance().
 struct Steps {
   std::vector<KMeansIteration> records;  ///< one record per complete iteration
-  bool same_centroids = false;           ///< true if the last iteration moved no centroid
+  bool same_centroids = false;           ///< true if the last iteration changed no centroid
   bool inertia_is_explained = false;     ///< true if the inertia in `records` is in the units of explain()
-  bool needs_frame = false;  ///< true if the next pass is done but its update is not; pass() then returns that pass
+  bool needs_frame = false;  ///< true if the next pass has already been made, but without its update; the next call of
+                             ///< pass() then returns the result of that pass
 };
 
 template <class T, class Engine>
@@ -110,7 +117,7 @@ concept KeepsLabels = requires(Engine engine, std::int32_t* labels) {
   engine.bring_labels(labels);
 };
 
-/// A point that is removed from its cluster to restart an empty one.
+/// A point that leaves its cluster and becomes the centroid of an empty cluster.
 struct Relocation {
   std::int64_t point = 0;  ///< global index over all ranks
   std::int32_t from = 0;
@@ -118,9 +125,10 @@ struct Relocation {
   double weight = 1;
 };
 
-/// Returns one relocation for each cluster of `empty`, in ascending order. The farthest point moves first; on ties, the
-/// point with the lowest row. Points without weight, and the last point with weight of a cluster, stay. Empty clusters
-/// beyond the number of different points stay surplus (KMeansFewerDistinct).
+/// Returns one relocation for each cluster of `empty`, in ascending order. The farthest point moves to the first empty
+/// cluster. On ties, the point with the lowest row moves first. A point stays if it has no weight, or if no other point
+/// with weight would remain in its cluster. If there are fewer different points than clusters, the last empty clusters
+/// get no point and stay surplus (KMeansFewerDistinct).
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty);
@@ -129,22 +137,23 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
 
-/// The columns of a cluster in which its sums do not decide the mean.
+/// A cluster, and the columns for which its sums do not determine the correctly rounded mean.
 struct DoubtfulMean {
   std::int32_t cluster = 0;
   std::vector<std::int32_t> dims;
 };
 
-/// Computes the means of the `wanted` clusters exactly, without the points of `relocations`, and rounds each once to T.
-/// Every wanted cluster must have positive weight without these points.
+/// Computes the means of the `wanted` clusters exactly and rounds each coordinate once to T. Leaves out the points of
+/// `relocations`. The remaining points of every wanted cluster must have positive weight.
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
 
-/// Returns the most memory that exact_means() uses, including its argument lists but not the indices of points.
+/// Returns the largest amount of memory that exact_means() uses. This includes its argument lists, but not the indices
+/// of points.
 std::uint64_t exact_means_bytes(const Shape& shape);
 
-/// Returns, for each cluster, whether a point with its label has positive weight.
+/// Returns, for each cluster, true if one of its points has positive weight.
 template <class T>
 std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
 
@@ -166,7 +175,7 @@ class Lloyd {
         total_.emplace(problem_, core::accumulator_limbs + 1);
         choose_shares();
       }
-    // Labels on a GPU are fetched only if the driver must read them because of an empty cluster.
+    // Labels on a GPU are copied to host memory only if a cluster is empty and the driver must read labels.
     if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
@@ -204,8 +213,8 @@ class Lloyd {
     else return engine_.sums();
   }
 
-  /// Runs work(words) on each rank with `extra` additional words (at most core::accumulator_limbs). Then adds up the
-  /// engines' sums and the words over the ranks, and returns the totals of the words.
+  /// Runs work(words) on each rank, where `words` are `extra` additional words (at most core::accumulator_limbs). Then
+  /// adds up the engines' sums and these words over the ranks. Returns the totals of the words.
   template <class Work>
   std::span<const std::uint64_t> add_up(std::size_t extra, const Work& work) requires takes_ranks {
     const std::span<std::uint64_t> words = total_->words();
@@ -243,8 +252,8 @@ class Lloyd {
     return outcome;
   }
 
-  /// Returns the labels of the last pass. All ranks must call labels() together, because a GPU may fail to deliver its
-  /// labels.
+  /// Returns the labels of the last pass. All ranks must call labels() together, because copying labels from a GPU may
+  /// fail, and then all ranks must throw.
   const std::int32_t* labels() {
     if (!std::exchange(labels_are_here_, true))
       problem_.ranks().agree([&] {
@@ -274,7 +283,7 @@ class Lloyd {
   void resume(const FitState<T>& done) {
     if (result_.labels.size() == 0) make_labels();
     result_.centroids = Matrix<T>::copy_of(done.before.view());
-    whole_pass();  // recomputes the labels; the rest is ignored
+    whole_pass();  // recomputes the labels; the other results of the pass are not used
     result_.centroids = Matrix<T>::copy_of(done.centroids.view());
     result_.history = done.history;
     result_.iterations = static_cast<int>(done.history.size());
@@ -315,7 +324,8 @@ class Lloyd {
 
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
-  // Returns true if the work justifies waking the threads. (Even a parallel region of one thread makes system calls.)
+  // Returns true if there is enough work for more than one thread. Threads take time to wake. (Even a parallel region
+  // of one thread makes system calls.)
   bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
   cpu::Range all_clusters() const { return {0, problem_.k()}; }
 
@@ -324,17 +334,18 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-    // These engines write all labels when the driver asks for them.
+    // Engines of these kinds write all labels when the driver requests them.
     if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>) return;
     const std::int64_t stretch = core::chunk_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
-      if (!problem_.stop.stop_requested())  // each thread touches its own pages first
+      if (!problem_.stop.stop_requested())  // each thread writes its part first, so that its pages are in local memory
         std::fill(labels + first, labels + std::min(first + stretch, n), -1);
     honour_stop();
   }
 
-  // Lets the engine run several iterations. Runs an iteration here if the engine leaves one to the driver.
+  // Lets the engine run several iterations. If the engine leaves the next iteration to the driver, runs this iteration
+  // too.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
     StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
     before_ = nullptr;
@@ -373,7 +384,7 @@ class Lloyd {
     const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
-    // If the relocations left all centroids in place, no later iteration changes anything.
+    // If the relocations changed no centroid, further iterations would change nothing either.
     stop_rules(record, relocated && !same_centroids);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
@@ -383,14 +394,15 @@ class Lloyd {
     return same_centroids;
   }
 
-  /// Returns the clusters without a point of positive weight in ascending order.
+  /// Returns the clusters that have no point of positive weight, in ascending order.
   std::vector<std::int32_t> empty_clusters(const FloatSums<T>& sums) const {
     return clusters_that([&](std::int64_t cluster) { return !(sums.weight(cluster) > 0); });
   }
   std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) {
     const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
     if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
-    // Some weights vanish in the sum next to the largest weight, so the weights of the points must decide.
+    // Weights that are tiny compared with the largest weight can vanish in the sum. Therefore the weights of the
+    // individual points decide.
     const std::vector<bool> with_weight = clusters_with_weight(problem_, labels());
     return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
   }
@@ -422,7 +434,7 @@ class Lloyd {
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
     for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
-    before_ = nullptr;  // `next` is about to be overwritten
+    before_ = nullptr;  // find_centroids() overwrites `next`, to which `before_` may point
     updated_.centroids = next.view();
     find_centroids(sums, has_mean, relocations, moved);
     honour_stop();
@@ -433,7 +445,7 @@ class Lloyd {
     return !relocations.empty();
   }
 
-  /// Gives each surplus cluster the centroid of a cluster with points: see KMeansFewerDistinct.
+  /// Gives each surplus cluster the same centroid as a cluster with points: see KMeansFewerDistinct.
   void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points) {
     const auto lowest_that = [&](const auto& is_wanted) {
       std::int64_t cluster = 0;
@@ -494,8 +506,8 @@ class Lloyd {
     honour_stop();
   }
 
-  /// Runs update(clusters) for all clusters. If the ranks share the update, runs it for this rank's share and then
-  /// receives the results of the other ranks.
+  /// Runs update(clusters) for all clusters. If the ranks share the update, runs it only for this rank's share, and
+  /// then receives the results for the other shares.
   template <class Update>
   void update_all(const Sums& sums, const Update& update) {
     if constexpr (takes_ranks) {
@@ -527,7 +539,7 @@ class Lloyd {
     return means;
   }
 
-  /// Computes the means of the clusters without the relocated points. A cluster without a mean keeps its centroid.
+  /// Computes the means of the clusters, leaving out the relocated points. A cluster without a mean keeps its centroid.
   void find_centroids(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
                       const Matrix<T>& moved) {
     std::vector<std::vector<RemovedPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
@@ -540,8 +552,8 @@ class Lloyd {
     // Completes the update of a cluster after its mean is computed.
     const auto settle = [&](std::int64_t cluster) {
       T* const mean = updated_.centroids.row(cluster);
-      // A mean of length zero has no direction, so the cluster keeps its centroid: every centroid is equally near to
-      // its points.
+      // A mean of length zero has no direction, so the cluster keeps its centroid. Every other centroid would have the
+      // same total distance from the cluster's points.
       const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
       if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);
@@ -560,11 +572,14 @@ class Lloyd {
     update_all(sums, [&](cpu::Range clusters) { for_each_cluster(clusters, find); });
     std::vector<DoubtfulMean> doubtful = doubtful_means();
     if (doubtful.empty()) return;
-    // A scan of all values costs more than the exact computation of a few doubtful means. But many doubtful means are
-    // exact ties, and a scan can show that the sums lost nothing, which settles them. So the scan is made once the
-    // accumulated cost of the exact computations exceeds its cost. Ranks share the scan and the sums of doubtful means,
-    // but each rank computes all of these means.
-    // Costs in scanned values: per exact mean of a column, and per value in the mean.
+    // If the sums do not determine a mean, there are two remedies. One computes this mean exactly. The other scans all
+    // values for their lowest bits. Many doubtful means are exact ties. If the scan shows that the sums lost nothing,
+    // such ties are no longer doubtful. The scan costs more than a few exact means, so it is made once the accumulated
+    // cost of exact means exceeds the cost of the scan. The ranks share the scan and the sums of doubtful means, but
+    // each rank computes all of these means.
+    //
+    // The costs are in units of one scanned value. An exact mean costs `of_mean` per column, and `of_value` per column
+    // and point of the cluster.
     constexpr double of_mean = 4000;
     constexpr double of_value = 16;
     const double ranks = problem_.ranks().size();
@@ -596,11 +611,11 @@ class Lloyd {
     return finest;
   }
 
-  // Let m be the middle of the data, mu a cluster's mean and W its weight. The inertia of an assignment is a constant
-  // of the data minus sum W (2 (c - m).(mu - m) - |c - m|^2). This function computes one term of the sum per cluster,
-  // without a pass over the points; total() adds up the terms. The constant is computed at the end from the inertia of
-  // the last assignment. Weights and coordinates are scaled by powers of two, so that all values stay in the range of
-  // double.
+  // Computes one term of the explained inertia for each cluster, without a pass over the points. Let m be the middle of
+  // the data, c the centroid of a cluster, mu its mean and W its weight. The inertia of an assignment is a constant of
+  // the data minus the sum of W (2 (c - m).(mu - m) - |c - m|^2) over the clusters. total() adds up the terms. The
+  // constant is computed at the end, from the inertia of the last assignment. Weights and coordinates are scaled by
+  // powers of two, so that all values stay in the range of double.
   void explain(const Sums& sums, cpu::Range clusters) {
     const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
@@ -646,7 +661,7 @@ class Lloyd {
   void complete_history() {
     if (!inertia_is_explained_) return;
     const Statistics& statistics = problem_.statistics;
-    // The order of the operations keeps intermediate results in range.
+    // Multiplies and divides in an order that keeps intermediate results in range.
     const double scale = statistics.coordinate_scale;
     make_room_for_update();
     explain(sums(), all_clusters());
@@ -708,10 +723,10 @@ class Lloyd {
   int threads_;
   KMeansResult<T> result_;
   UpdatedClusters<T> updated_;
-  const Matrix<T>* before_ = nullptr;  ///< centroids before the last iteration; null if overwritten
+  const Matrix<T>* before_ = nullptr;  ///< centroids before the last iteration; null if they were overwritten
   bool labels_are_here_ = true;        ///< true if result_ has the labels of the last pass
   bool inertia_is_explained_ = false;
-  double price_of_doubts_ = 0;  ///< accumulated cost of exact means, in scanned values
+  double price_of_doubts_ = 0;  ///< accumulated cost of exact means, in units of one scanned value
 };
 
 template <class T, class Engine>

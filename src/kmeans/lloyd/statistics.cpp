@@ -54,7 +54,7 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
   return range;
 }
 
-/// Sets the scale of the weights and their lowest bit.
+/// Sets the scale of the weights, and the exponent of the lowest bit of any scaled weight.
 template <class T>
 void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
                       const core::RankRows& rows) {
@@ -70,7 +70,7 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
   statistics.finest_weight = range.finest - statistics.weight_exponent;
 }
 
-/// The bounding box of points and initial centroids.
+/// Sizes of the bounding box of points and initial centroids.
 struct Box {
   double longest = 0;   ///< length of the longest side
   double farthest = 0;  ///< squared distance between opposite corners
@@ -115,7 +115,7 @@ Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weight
   for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
   const auto [longest, farthest] = box_of(statistics);
-  // Doubling the bound covers the rounding of the distance chain and of this sum, which is far smaller.
+  // The factor 2 covers the rounding errors of the distance chain and of this sum. It is much greater than necessary.
   if (!std::isfinite(2 * farthest))
     throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");
@@ -170,8 +170,8 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 
 namespace {
 
-/// Partial exact sums of columns, with one total per column. If there are few columns, several rows are treated as one
-/// longer row, to fill the vectors.
+/// Partial exact sums of the values of each column. If there are few columns, several consecutive rows are treated as
+/// one longer row, so that vectors are filled.
 class ColumnTotals {
  public:
   static constexpr std::int64_t few_columns = 32;
@@ -186,7 +186,7 @@ class ColumnTotals {
     }
   }
 
-  /// Adds the columns from `first` on of some rows.
+  /// Adds the values of some rows, in the columns that start at `first`.
   template <class T>
   void add(MatrixView<const T> rows, std::int64_t first) {
     const std::int64_t together = rows.rows() / rows_together_;
@@ -253,11 +253,13 @@ class ColumnTotals {
 
   const std::vector<core::TotalGrid>& grids_;
   std::int64_t rows_together_;
-  std::vector<double> to_high_, exact_from_;                    ///< one number per lane
-  std::vector<std::uint64_t> limbs_;                            ///< raw limbs: high, then middle, then low
-  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< sums of values too small for the limbs; rarely any
-  std::uint64_t steps_ = 0;                                     ///< number of combined rows added
-  std::uint64_t rest_ = 0;                                      ///< number of single rows added to the first lanes
+  std::vector<double> to_high_, exact_from_;  ///< one number per lane
+  std::vector<std::uint64_t> limbs_;          ///< raw limbs: high, then middle, then low
+
+  /// Sums of values too small for the limbs; usually all null.
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;
+  std::uint64_t steps_ = 0;  ///< number of combined rows added
+  std::uint64_t rest_ = 0;   ///< number of single rows added to the first lanes
 };
 
 constexpr std::int64_t variance_columns = 2048;  // number of columns that are summed together
@@ -296,10 +298,10 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   const auto element = static_cast<std::uint64_t>(shape.element_bytes);
   const auto team = static_cast<std::uint64_t>(threads);
-  // Per column: the statistics of the examination and of the problem, the ranges from which they are computed, and the
-  // means.
+  // Per column: its part of two Statistics objects (one from the examination, one in the problem), the ranges from
+  // which the statistics are computed, and the means.
   const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
-  // Per thread: partial ranges or lowest bits, and the mean from the middle.
+  // Per thread and column: partial ranges or lowest bits, and the mean minus the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
   const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
@@ -315,8 +317,8 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
                        const core::ExactAccumulator& count) {
   const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // Sums of a block of columns at a time need less memory. But if visiting rows copies them, all columns are summed at
-  // once, so that each row is copied only once.
+  // Sums of one block of columns at a time need less memory. But if a visit to the rows copies them, all columns are
+  // summed at once, so that each row is copied only once.
   const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
@@ -343,7 +345,7 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
   return mean;
 }
 
-/// Adds the squared distances of this rank's points to `mean`.
+/// Adds up the squared distances between this rank's points and `mean`.
 template <class T>
 void add_squares(const PointSource<T>& source, const Statistics& statistics, MatrixView<const T> mean,
                  core::ExactAccumulator& squares) {
@@ -389,7 +391,7 @@ double mean_column_variance(const PointSource<T>& source, const Statistics& stat
 
 namespace {
 
-/// Hashes the bytes of a row, so that a look-up needs no copy of the row.
+/// Hashes the bytes of a row. It accepts a view, so that looking up a row makes no copy.
 struct HashOfBytes {
   using is_transparent = void;
   std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>()(bytes); }
@@ -401,7 +403,8 @@ template <class T>
 std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
   const MatrixView<const T> points = source.rows();
   const VectorView<const T> weights = source.host_weights();
-  // Stop when `most` different rows are found. Ordinary data need about `most` rows for that.
+  // Stop as soon as `most` different rows are found. In ordinary data, the first rows are all different, so about
+  // `most` rows are read.
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
   const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
@@ -421,9 +424,10 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
     source.visit(std::ref(see));
     return static_cast<double>(seen.size());
   });
-  // With ordinary data, every rank finds enough different rows.
+  // In ordinary data, every rank finds `most` different rows. Then the ranks need not merge the rows that they have
+  // found.
   if (greatest >= static_cast<double>(most)) return most;
-  // Merge the different rows of the ranks, one rank after another.
+  // Adds the different rows of each rank to `all`, one rank after another.
   std::unordered_set<std::string> all;
   for (int rank = 0; rank < ranks.size() && std::ssize(all) < most; ++rank) {
     const std::vector<char> rows = ranks.from(rank, [&] {

@@ -1,4 +1,5 @@
-// Statistics of the points before the first iteration. All functions throw InterruptedError after a stop request.
+// Statistics of the points, computed before the first iteration. All functions throw InterruptedError after a stop
+// request.
 #pragma once
 
 #include "core/column_ranges.hpp"
@@ -6,37 +7,38 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the column ranges and the grids of points, weights and initial centroids (which may be empty) over all
-/// ranks. Throws InputError with row and column for NaN, infinity, magnitudes whose squared distances overflow, and
-/// negative weights.
+/// Returns the column ranges over all ranks, and the grids of points, weights and initial centroids. There may be no
+/// initial centroids. Throws InputError, with row and column, for NaN, infinity, negative weights, and values so large
+/// that squared distances overflow.
 template <class T>
 Statistics examine(const PointSource<T>& points, MatrixView<const T> initial_centroids);
-/// Examines points in host memory that are all points of the job.
+/// Examines points in host memory. This process has all points of the job.
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
                    int threads, const std::stop_token& stop = {});
 
-/// Throws InputError if points (or initial centroids) differ but all their squared distances are zero in double.
+/// Throws InputError if points (or initial centroids) differ, but all their squared distances are zero in double.
 void require_distances(const Statistics& statistics);
 
-/// Extends the ranges for Metric::cosine, because centroids scaled to unit length may be outside the range of the rows.
+/// Extends the ranges for Metric::cosine, because scaling centroids to unit length may move them outside the range of
+/// the rows.
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows);
 
-/// Throws InputError for a row of zeros, which has no direction for the cosine metric.
+/// Throws InputError because a row is all zeros and so has no direction, which the cosine metric needs.
 [[noreturn]] void throw_zero_row(const char* what, std::int64_t row);
 
-/// Returns the mean over the columns of their unweighted population variances. The sum of squared distances from the
-/// column means (rounded once to T) is exact; it is divided by n with one rounding, and then by d. `statistics` must
-/// cover at least these points.
+/// Returns the average of the columns' population variances, without weights. Each column mean is rounded once to T.
+/// The sum of squared distances from these means is exact. It is divided by n with one rounding, and then by d.
+/// `statistics` must cover at least these points.
 template <class T>
 double mean_column_variance(const PointSource<T>& points, const Statistics& statistics);
 
-/// Returns grids for sums of n values of each of the `columns` columns that start at `first`.
+/// Returns the grids for sums of n values in each of `columns` columns, starting at column `first`.
 std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n, std::int64_t first,
                                            std::int64_t columns);
 
-/// Returns the most memory that these functions use, including the statistics that stay with the problem. (For a GPU
-/// the sums of all columns may be computed at once. This case is rare and not counted.)
+/// Returns the largest amount of memory that these functions use, including the statistics that the problem keeps. (On
+/// a GPU, in rare cases, the sums of all columns are computed at once. The memory for these sums is not included.)
 std::uint64_t column_bytes(const Shape& shape, int threads);
 
 /// Returns the number of different rows with positive weight over all ranks, counted up to `most`.

@@ -1,5 +1,5 @@
-// Parts that the teaching variants after `sequential` share: the search, and an engine around the part in which they
-// differ.
+// Code shared by the teaching variants that follow `sequential`: the search for the nearest centroid, and an engine
+// that calls the part in which the variants differ.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Nearest {
   T distance = 0;  ///< squared distance
 };
 
-/// Searches like `sequential`: compares every centroid by every coordinate, and returns the first of the nearest
-/// centroids.
+/// Searches like `sequential`: computes the distance to every centroid in all coordinates. If several centroids are
+/// nearest, returns the first.
 template <class T>
 Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   Nearest<T> best{0, std::numeric_limits<T>::infinity()};
@@ -40,8 +40,8 @@ std::int64_t points_between_polls(const Problem<T>& problem, int threads = 1) {
   return core::chunk_length(problem.n(), problem.k() * problem.d(), threads);
 }
 
-/// Makes an engine for Lloyd's driver from a function `assign_and_sum(problem, centroids, labels, sums) -> Outcome`. In
-/// each call the function recomputes labels and FloatSums. After a stop request it returns early.
+/// Makes an engine for Lloyd's driver from a function `assign_and_sum(problem, centroids, labels, sums) -> Outcome`.
+/// Each call of this function computes all labels and all FloatSums. After a stop request, the function returns early.
 template <class T, class AssignAndSum>
 class TextbookEngine {
  public:

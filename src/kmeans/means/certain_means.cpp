@@ -38,9 +38,10 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   const auto value = hn::ConvertTo(lanes, integers);
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
-  // This target has no instruction that converts 64-bit integers. So the upper and the lower half of the integer become
-  // the low bits of doubles with the values 2^84 + 2^63 + upper 2^32 and 2^52 + lower. Both differences are exact, and
-  // so is the error of their sum (Dekker).
+  // This target has no instruction that converts 64-bit integers to doubles. Instead, the upper and the lower half of
+  // the integer are written into the low bits of two doubles. The values of these doubles are 2^84 + 2^63 + upper *
+  // 2^32 and 2^52 + lower. Subtracting the constants 2^84 + 2^63 and 2^52 is exact. The rounding error of the sum of
+  // the two differences is computed exactly, too (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));
@@ -54,7 +55,7 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
 #endif
 }
 
-// Computes the means of a vector of columns that starts at `column`. Returns a mask of the columns whose means are
+// Computes the means of one vector of columns, starting at `column`. Returns a mask of the columns whose means are
 // certain.
 template <class T, class Lanes>
 HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::int64_t column, T* means) {
@@ -65,7 +66,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
                                                                  static_cast<std::uint64_t>(core::integer_magic_bits)));
   const auto high = hn::LoadU(integers, sums.high + column) - magic;
   const auto low = hn::LoadU(integers, sums.low + column) - magic;
-  // |high| is at most 2^62, so the rounded number also fits in 64 bits.
+  // |high| is at most 2^62, so rounding it to a double gives a number that still fits in 64 bits.
   const auto [a, b] = rounded(lanes, high);
   const auto [c, of_c] = rounded(lanes, low);
   const auto first = a * bits;
@@ -80,7 +81,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto any_bound = hn::Set(lanes, 2.0) +
                          (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) * inverse +
                          hn::Abs(q) * hn::Set(lanes, 0x1p-99);
-  // The rounding error of `rest` (Knuth's sum), plus the error of `c` if the low limb has more bits than a double.
+  // `lost` is the rounding error of `rest` (Knuth's sum). The low limb may have more bits than a double, so `c` has a
+  // rounding error as well. The mean is exact only if both rounding errors are zero.
   const auto of_low = rest - second;
   const auto lost = (second - (rest - of_low)) + (c - of_low);
   const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
@@ -88,7 +90,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto exact =
       hn::And(hn::And(whole, lost == hn::Zero(lanes)), hn::Set(lanes, may_be_exact ? 1.0 : 0.0) == hn::Set(lanes, 1.0));
   const auto bound = hn::IfThenZeroElse(exact, any_bound);
-  // A step is 2^-bits / to_high, a power of two, so products with it are exact if the result is normal.
+  // A step is 2^-bits / to_high, which is a power of two. Multiplying by it is exact if the result is a normal number.
   const auto step = (hn::Set(lanes, 1.0) / bits) / hn::LoadU(lanes, sums.to_high + column);
   const auto mean = (q + r) * step;
   const auto below = (q + (r - bound)) * step;
@@ -99,7 +101,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
     return hn::And(hn::And(below == mean, above == mean),
                    hn::And(size > hn::Set(lanes, 0x1p-1000), size < hn::Set(lanes, 0x1p1000)));
   } else {
-    // The two doubles enclose the mean. If they round to the same T, so does the mean.
+    // The exact mean is between these two doubles. If both round to the same T, the mean rounds to this T too.
     const hn::Rebind<float, Lanes> narrow;
     const auto nearest = hn::DemoteTo(narrow, mean);
     hn::StoreU(nearest, narrow, means + column);

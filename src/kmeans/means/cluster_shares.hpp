@@ -1,6 +1,6 @@
-// Distributes the computation of new centroids over ranks. After the sums of an iteration are added up, all ranks know
-// the same totals. Each rank computes the means of a share of the clusters and sends them to the other ranks. If the
-// exchange takes longer than the work it saves, each rank computes all means.
+// Distributes the computation of new centroids over the ranks. When the sums of an iteration are added up, all ranks
+// know the same totals. Each rank then computes the means of a share of the clusters and sends them to the other ranks.
+// If this exchange takes longer than the work that it saves, each rank computes all means instead.
 #pragma once
 
 #include <algorithm>
@@ -20,25 +20,27 @@ namespace gradus::kmeans_detail {
 /// For tests: if set, forces or forbids sharing of the update.
 inline std::optional<bool> update_is_shared;
 
-/// Returns true if sharing the update saves time. All ranks get the same answer, because they pass the same arguments.
-/// `threads` is the largest number of threads on any rank.
+/// Returns true if sharing the update saves time. All ranks get the same answer, because all pass the same arguments.
+/// `threads`: the largest number of threads of any rank.
 inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::size_t element_bytes, int ranks,
                           int threads) {
   if (update_is_shared) return *update_is_shared;
-  // Times in nanoseconds: for a column of a mean and the later steps of its update (measured), for a byte exchanged
-  // between ranks of one machine (from the times of sums), and for a step of an exchange (assumed).
+  // Times in nanoseconds. `of_column`: computing one column of a mean, and the later steps of its update (measured).
+  // `of_byte`: exchanging a byte between ranks of one machine (from measured times of sums). `of_step`: a step of an
+  // exchange (assumed).
   constexpr double of_column = 10;
   constexpr double of_byte = 0.4;
   constexpr double of_step = 5000;
   const double columns = static_cast<double>(clusters) * static_cast<double>(dimensions);
-  constexpr double most_bytes = 0x1p29;  // per share, because communicators may count bytes by an int
+  constexpr double most_bytes = 0x1p29;  // limit for one share, because communicators may count bytes by an int
   if (columns * static_cast<double>(element_bytes) / ranks > most_bytes) return false;
   const double saved = of_column * columns / threads * (1 - 1.0 / ranks);
   return saved > of_byte * columns * static_cast<double>(element_bytes) +
                      of_step * std::bit_width(static_cast<unsigned>(ranks));
 }
 
-/// Contiguous shares of equal size, except that the last shares may be smaller.
+/// Contiguous shares of the clusters. All shares have the same size, except the last shares, which may be smaller or
+/// empty.
 class ClusterShares {
  public:
   ClusterShares(std::int64_t clusters, int ranks) : clusters_(clusters), largest_((clusters + ranks - 1) / ranks) {}
@@ -57,14 +59,15 @@ class ClusterShares {
 /// The results of the update for each cluster.
 template <class T>
 struct UpdatedClusters {
-  std::vector<double> explained;  ///< the cluster's part of the inertia that the assignment explains
-  std::vector<double> moved;      ///< squared movement of the cluster's centroid
-  /// Columns in which the sums do not decide the mean, in ascending order.
+  std::vector<double> explained;  ///< the cluster's term of the explained inertia (see Lloyd::explain())
+  std::vector<double> moved;      ///< square of the distance by which the cluster's centroid moved
+
+  /// For each cluster: the columns in which the sums do not determine the mean, in ascending order.
   std::vector<std::vector<std::int32_t>> doubtful;
   MatrixView<T> centroids;
 };
 
-/// The message format of a share: consecutive arrays, each as long as the largest share requires.
+/// The message format of a share: one array after another. Each array has the length that the largest share needs.
 template <class T>
 class ShareMessage {
  public:

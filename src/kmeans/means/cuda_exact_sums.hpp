@@ -11,7 +11,8 @@ namespace gradus::kmeans_detail {
 
 using Word = unsigned long long;  // a word of an exact sum; additions wrap
 
-/// Copies sums to the host and waits for the stream. `on_device` holds the words in the order of ExactSums::set().
+/// Copies sums from the GPU to the host and waits for the stream. `on_device`: the words, in the order of
+/// ExactSums::set().
 template <class T>
 void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, const cuda::Stream& stream) {
   Buffer<Word> words(on_device.size());
@@ -20,7 +21,7 @@ void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, c
   sums.set(reinterpret_cast<const std::int64_t*>(words.data()));
 }
 
-/// core::TotalLimbs for concurrent additions by many threads.
+/// A counterpart of core::TotalLimbs to which many threads can add concurrently.
 struct TotalWords {
   Word high;
   Word middle;
@@ -32,7 +33,7 @@ inline core::TotalLimbs limbs_of(const TotalWords& words) {
           static_cast<std::int64_t>(words.low)};
 }
 
-/// core::ExactTotal for concurrent additions by many threads.
+/// A counterpart of core::ExactTotal to which many threads can add concurrently.
 struct SharedTotal {
   TotalWords limbs;
   Word small[core::accumulator_limbs];
@@ -48,7 +49,7 @@ class DeviceTotal {
     return memory_.data();
   }
 
-  /// Returns the sum and waits for the stream. The limbs are in units of 2^exponent.
+  /// Waits for the stream, and returns the sum. The limbs are in units of 2^exponent.
   core::ExactAccumulator fetch(const core::TotalGrid& grid, int exponent, const cuda::Stream& stream) const {
     SharedTotal words;
     memory_.copy_to_host(&words, 1, stream);
@@ -81,20 +82,21 @@ __device__ inline void add_limbs_of_warp(SharedTotal& total, core::TotalLimbs li
   if (threadIdx.x % 32 == 0) add_limbs(total.limbs, limbs);
 }
 
-/// Adds a value that the limbs do not hold.
+/// Adds a value that the limbs cannot hold.
 __device__ inline void add_small(SharedTotal& total, core::Scaled value) {
   core::for_each_limb(value,
                       [&](int word, std::int64_t addend) { atomicAdd(&total.small[word], static_cast<Word>(addend)); });
 }
 
-/// Adds a value to this thread's limbs. If the limbs do not hold the value exactly, adds it to the total instead.
+/// Adds a value to this thread's limbs. If the limbs cannot hold the value exactly, adds it to `total` instead.
 __device__ inline void add_value(const core::TotalGrid& grid, double value, core::TotalLimbs& limbs,
                                  SharedTotal& total) {
   if (grid.holds(value)) grid.add(value, limbs);
   else add_small(total, core::scaled(value));
 }
 
-/// Adds weight * value, rounded to 53 bits. The grid of the limbs is for scaled weights: weight * scale is at most 1.
+/// Adds weight * value, rounded to 53 bits. `scale`: the factor that converts a weight to a scaled weight, so that
+/// weight * scale is at most 1. The grid must be made for scaled weights.
 __device__ inline void add_weighted(const core::TotalGrid& grid, double weight, double scale, double value,
                                     core::TotalLimbs& limbs, SharedTotal& total) {
   const double scaled_weight = weight * scale;

@@ -1,12 +1,14 @@
-// Updates centroids exactly on the GPU, for any number of clusters. Computes sums, new centroids and the statistics of
-// the iteration from the labels.
+// Updates centroids exactly on the GPU, for any number of clusters. From the labels, it computes the sums, the new
+// centroids and the statistics of the iteration.
 //
-// Two-limb integer sums (core/exact_sum.hpp) allow additions in any order, so the kernels choose the cheapest order. An
-// entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster, and each warp adds up
-// a run of entries in registers. So there is one atomic addition in memory per run, column and limb instead of one per
-// point. Each point that changes cluster yields two entries. If more than half of the points change, the sums start at
-// zero instead and every point yields one entry. Atomic counters determine the order of entries within a cluster, which
-// does not affect integer sums.
+// Two-limb integer sums (core/exact_sum.hpp) give the same bits for any order of additions, so the kernels choose the
+// cheapest order. An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster.
+// Each warp then adds up a run of consecutive entries in registers. It adds these sums to memory by one atomic
+// operation per column and limb for each cluster of the run, instead of one for each entry.
+//
+// A point that changes its cluster yields two entries. If more than half of the points change, the sums start at zero
+// instead, and every point yields one entry. Within a cluster, the order of entries depends on atomic counters, but
+// integer sums do not depend on the order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,15 +25,15 @@ namespace gradus::kmeans_detail {
 struct PassCounters {
   unsigned int changed;   ///< number of changed labels and of elements in moved_points
   unsigned int doubtful;  ///< number of points that the filter left to the canonical chain
-  unsigned int crowded;   ///< number of doubtful points with more candidates than their list holds
+  unsigned int crowded;   ///< number of doubtful points that have more candidates than their list can hold
 };
 
 /// The results of an update that the host reads.
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< nonzero if a cluster has no weight, or none that the sums can detect
-  int doubtful;   ///< nonzero if the sums do not decide some mean
+  int empty;      ///< nonzero if a cluster has no weight, or too little weight to show in the sums
+  int doubtful;   ///< nonzero if there is a mean that the sums do not determine
   int different;  ///< nonzero if a centroid moved
 };
 
@@ -46,23 +48,23 @@ struct ExactUpdateJob {
   const std::int32_t* moved_points;
   const std::int32_t* moved_from;
   const PassCounters* counters;
-  const double* to_high;  ///< d; scale to the high limb of each column's grid
-  const int* units;       ///< d; unit of each column's grid
-  const int* on_grid;     ///< d; Statistics::is_on_grid of each column
-  double to_low;          ///< the same for all columns
+  const double* to_high;  ///< per column: scale to the high limb of the column's grid
+  const int* units;       ///< per column: unit of the column's grid
+  const int* on_grid;     ///< per column: Statistics::is_on_grid
+  double to_low;          ///< scale to the low limb; the same for all columns
   int bits;
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
   double coordinate_scale;  ///< see Statistics
-  const double* middle;     ///< d, for the history's inertia
+  const double* middle;     ///< per column: middle of the range; the history's inertia is relative to it
   Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
   unsigned int* sizes;      ///< k: number of entries per cluster
   unsigned int* cursors;    ///< k: position of the next entry of the cluster
   unsigned int* order;      ///< n: entries ordered by cluster
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: movement and explained inertia per cluster
+  double* parts;  ///< 2 k: the movements of all centroids, followed by the explained inertias of all clusters
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
@@ -102,12 +104,15 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
 inline constexpr int counted_in_shared = 8192;
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-inline constexpr int run_entries = 128;  ///< maximum number of entries per warp; at least a quarter of it is used
+/// Largest number of entries in a run. With few entries, runs are shortened, but to no less than a quarter of this
+/// number.
+inline constexpr int run_entries = 128;
 inline constexpr int add_threads = 256;
 inline constexpr int lane_columns = 4;  ///< columns per lane: a warp adds up 128 columns at once
 
-/// Counts the entries of each cluster. Sets the sums to zero if they are computed from scratch.
-/// Launch: `order_threads` threads, a grid-stride loop; shared memory for k counters up to `counted_in_shared`.
+/// Counts the entries of each cluster. If the sums are computed from scratch, also sets them to zero. Launch: blocks of
+/// `order_threads` threads, a grid-stride loop over the entries. Shared memory: k counters if k is at most
+/// `counted_in_shared`, otherwise none.
 template <class T>
 __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
@@ -132,7 +137,7 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (near[cluster] > 0) atomicAdd(&job.sizes[cluster], near[cluster]);
 }
 
-/// Computes the position of each cluster's first entry. Launch: one block of 1024 threads.
+/// Computes the position of each cluster's first entry in the order. Launch: one block of 1024 threads.
 template <class T>
 __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   __shared__ unsigned int warp_totals[32];
@@ -161,8 +166,8 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Orders the entries by cluster. A block first counts its entries and then reserves positions by one atomic addition
-/// per cluster. Launch and shared memory are the same as for count_entries.
+/// Orders the entries by cluster. A block first counts its entries. Then it reserves positions by one atomic addition
+/// per cluster. Launch and shared memory: the same as for count_entries.
 template <class T>
 __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
@@ -222,7 +227,7 @@ __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, i
   }
 }
 
-/// The sums of one cluster that a warp holds in registers, four columns per lane.
+/// The sums of one cluster. A warp holds these sums in registers, four columns per lane.
 template <class T>
 class RunSums {
  public:
@@ -236,7 +241,7 @@ class RunSums {
 
   __device__ int first_dim() const { return first_dim_; }
 
-  /// Adds sign * row. `sign` is 1 for a point that joins, -1 for a point that leaves, and 0 for no point.
+  /// Adds sign * row. `sign` is 1 if the point joins, -1 if it leaves, and 0 if `row` stands for no point.
   __device__ void add(const T (&row)[lane_columns], T sign) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
@@ -253,8 +258,9 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds these sums to the cluster's sums in memory and sets them to zero. `joined`, `left` and `empty` are the
-  /// numbers of added rows whose point joined, whose point left, and that had no point.
+  /// Adds these sums to the cluster's sums in memory and then sets them to zero. `joined`: the number of added rows
+  /// whose points joined the cluster. `left`: the number of added rows whose points left it. `empty`: the number of
+  /// added rows that stood for no point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
     const Word excess = core::RunSum::excess(empty, left);
@@ -288,13 +294,12 @@ class RunSums {
   Word weight_low_ = 0;
 };
 
-/// Adds the ordered entries to the sums.
-/// Launch: blocks of `add_threads`, and a grid-stride loop over runs and columns. Each warp adds a run of at most
-/// `run_entries` entries and 128 columns at a time.
+/// Adds the ordered entries to the sums. Launch: blocks of `add_threads`, and a grid-stride loop over runs and blocks
+/// of columns. A warp adds one run of at most `run_entries` entries in 128 columns at a time.
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows whose loads are in flight
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows that are loading at the same time
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
@@ -317,7 +322,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
       Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
       const unsigned int leaving = __ballot_sync(everyone, own.leaves);
-      // One bit per lane, set if the lane's cluster differs from the previous lane's.
+      // One bit per lane: set if the lane's entry belongs to another cluster than the previous lane's entry.
       const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
       const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
       for (int begin = 0; begin < count;) {
@@ -371,7 +376,7 @@ struct ExactSumsView {
         job.sums + static_cast<std::int64_t>(job.k) * 2 * job.d + 2 * static_cast<std::int64_t>(cluster);
     return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
   }
-  /// Returns the scaled weight, for the history.
+  /// Returns the scaled weight of a cluster, for the history.
   __device__ double weight(int cluster) const {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
@@ -390,7 +395,7 @@ struct ExactSumsView {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
   }
-  /// Returns limbs without the bits of the magic number, which every addend includes.
+  /// Returns the limbs without the bits of the magic number, which every addend includes.
   __device__ core::Limbs limbs(int cluster, int dim) const {
     const Word* raw = job.sums + static_cast<std::int64_t>(cluster) * 2 * job.d + dim;
     const Word magic = count(cluster) * static_cast<Word>(core::integer_magic_bits);
@@ -406,7 +411,7 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column, accurate to a few roundings, for the history.
+  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
   __device__ double mean_from_middle(int cluster, int dim) const {
     core::Grid grid;  // to_low is the same for all columns
     grid.to_low = job.to_low;
@@ -442,7 +447,7 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Returns true if the update needs the points and is therefore left to the driver.
+/// Returns true if the update must read the points. The driver then makes the update instead.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }
@@ -451,8 +456,8 @@ __device__ inline int bits_of(float value) { return __float_as_int(value); }
 __device__ inline long long bits_of(double value) { return __double_as_longlong(value); }
 
 /// Scales the centroids to unit length if requested. Then computes the movement of each centroid and the explained
-/// inertia of its cluster. Sums over dimensions are sequential and in ascending order, as in the driver on the host.
-/// For that, all lanes add the values of all lanes one after another. Launch: one warp per cluster.
+/// inertia of its cluster. Sums over dimensions are sequential and in ascending order, as in the driver on the host. To
+/// keep this order, every lane adds the values of all lanes one after another. Launch: one warp per cluster.
 template <class T>
 __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
@@ -479,7 +484,7 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
     in_order([&](int dim) { return scale(static_cast<double>(job.next[begin + dim])); },
              [&](double value) { squares = fma(value, value, squares); });
     const double length = sqrt(squares);
-    for (int dim = lane; dim < job.d; dim += 32)  // a mean without direction: the cluster keeps its old centroid
+    for (int dim = lane; dim < job.d; dim += 32)  // if the mean has no direction, the cluster keeps its old centroid
       job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
                                           : job.centroids[begin + dim];
     __syncwarp();  // the row has unit length
@@ -507,13 +512,14 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   job.parts[job.k + cluster] = weight * explained;
 }
 
-/// Adds up the results of the clusters in ascending order. Launch: one block of 256 threads.
+/// Adds up the movements and the explained inertias of all clusters in ascending order. Launch: one block of 256
+/// threads.
 template <class T>
 __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
   if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
-  double total = 0;  // thread 0 adds up the shift, thread 32 the explained inertia
+  double total = 0;  // thread 0 adds up the shift, and thread 32 adds up the explained inertia
   for (int first = 0; first < job.k; first += share) {
     const int count = job.k - first < share ? job.k - first : share;
     for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {

@@ -1,4 +1,4 @@
-// Sums in double on the GPU, as in textbooks, and their host copy for Lloyd's driver.
+// Sums in double on the GPU, as textbooks compute them, and a copy of the sums in host memory for Lloyd's driver.
 #pragma once
 
 #include <algorithm>

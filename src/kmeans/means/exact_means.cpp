@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Returns the points of each wanted cluster.
+/// Returns the points of each wanted cluster, without the relocated points.
 template <class T>
 std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, const std::int32_t* labels,
                                                   std::span<const Relocation> relocations,
@@ -35,7 +35,7 @@ std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, con
 
 constexpr std::size_t most_sums = 16384;  // number of sums that are computed at a time
 
-/// Some columns of a wanted mean, at most `most_sums`.
+/// Up to `most_sums` columns of one wanted mean.
 struct Piece {
   std::size_t wanted;  ///< index of the mean in `wanted`
   std::span<const std::int32_t> dims;
@@ -66,7 +66,7 @@ class Sums {
     }
   }
 
-  /// Returns the number of words that put() writes and take() reads, for totals over the ranks.
+  /// Returns the number of words that put() writes and take() reads. The words serve to add up the sums over the ranks.
   std::size_t words() const { return (sums_.size() + 1) * core::accumulator_limbs; }
   void put(std::span<std::uint64_t> words) {
     core::Ranks::put(sums_, words);
@@ -89,7 +89,7 @@ class Sums {
   core::ExactAccumulator weight_;
 };
 
-/// Replaces the sums that work() computes by the totals over all ranks.
+/// Replaces the sums that work() computes by their totals over all ranks.
 void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
   std::size_t count = 0;
   for (const Sums& one : sums) count += one.words();
@@ -114,14 +114,15 @@ void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads) {
-  constexpr std::size_t most_rows = 65536;  // number of rows that are read (from a GPU: copied) at a time
+  // Number of rows that are read at a time (for points on a GPU: copied at a time).
+  constexpr std::size_t most_rows = 65536;
   core::Ranks& ranks = problem.ranks();
   const std::vector<std::vector<std::int64_t>> members =
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
   const std::vector<Piece> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-    // Select the next pieces and the points of their clusters. With several ranks, only the number of sums limits the
-    // selection, because all ranks must select the same pieces.
+    // Selects the next pieces, and the points of the pieces' clusters. With several ranks, the number of points must
+    // not limit the selection, because all ranks must select the same pieces.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;
@@ -160,7 +161,7 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
 std::uint64_t exact_means_bytes(const Shape& shape) {
   const std::uint64_t means = core::checked_multiply(static_cast<std::uint64_t>(shape.clusters),
                                                      static_cast<std::uint64_t>(shape.dimensions), "centroids");
-  // The lists of doubtful columns grow by doubling, hence the factor 2.
+  // The lists of doubtful columns double their capacity when they grow, hence the factor 2.
   return static_cast<std::uint64_t>(shape.clusters) * sizeof(DoubtfulMean) +
          core::checked_multiply(means, 2 * std::uint64_t{sizeof(std::int32_t)}, "centroids") +
          std::min<std::uint64_t>(means, most_sums) * sizeof(core::ExactAccumulator);

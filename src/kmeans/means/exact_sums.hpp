@@ -1,5 +1,5 @@
-// Integer sums of the clusters' points. Points can be added, moved and merged in any order on any number of threads,
-// and the result has the same bits.
+// Integer sums of the clusters' points. Points can be added, moved and merged in any order and by any number of
+// threads. The result always has the same bits.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace gradus::kmeans_detail {
 
-/// The result of presence(): whether a cluster has a point of positive weight.
+/// The result of presence(): shows whether a cluster has a point of positive weight.
 enum class Presence : std::uint8_t { none, some, unknown };
 
-/// Returns the number of high limbs (and of low limbs) per cluster for d columns. This number is d, except that three
-/// columns have four limbs, so that a row is one vector.
+/// Returns the number of high limbs per cluster for d columns, which is also the number of low limbs. This number is d,
+/// except that three columns have four limbs, so that the limbs of a row fill one vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 
-/// For each cluster, holds 2 limb_columns(d) limbs (high, then low), two limbs of the weight, and the count. A limb is
-/// a wrapping sum of raw bit patterns. Every pattern includes the bits of the magic number, which are subtracted once,
-/// when the sum is read.
+/// Holds, for each cluster, 2 limb_columns(d) limbs of coordinates (first all high limbs, then all low limbs), two
+/// limbs of the weight, and the count. A limb is a wrapping sum of raw bit patterns. Every pattern includes the bits of
+/// the magic number, which are subtracted once, when the sum is read.
 template <class T>
 class ExactSums {
  public:
@@ -59,21 +59,22 @@ class ExactSums {
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
 
-  /// Returns the unscaled weight, accurate to one rounding, for the history.
+  /// Returns the unscaled weight, with one rounding error. The history needs it.
   double weight(std::int64_t cluster) const {
     if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
     const Statistics& statistics = problem_->statistics;
     return core::round_quotient<double>(total_weight(cluster), 1, statistics.weight.unit + statistics.weight_exponent);
   }
 
-  /// Returns whether a point of the cluster has positive weight, or `unknown` if the sums do not decide it.
+  /// Returns `some` if a point of the cluster has positive weight, `none` if no point has, and `unknown` if the sums do
+  /// not determine this.
   Presence presence(std::int64_t cluster) const {
     if (counts_[cluster] == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
   }
 
-  /// Computes the mean of the cluster without the points `without`, rounded once to T. Appends the columns in which the
-  /// sums do not decide the mean to `doubtful`.
+  /// Computes the mean of the cluster without the points `without`, and rounds each coordinate once to T. If the sums
+  /// do not determine the mean in a column, appends this column to `doubtful`.
   void mean(std::int64_t cluster, T* out, std::span<const RemovedPoint<T>> without,
             std::vector<std::int32_t>& doubtful) const {
     const std::int64_t d = problem_->d();
@@ -81,7 +82,8 @@ class ExactSums {
     core::Int128 weight = total_weight(cluster);
     for (const RemovedPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
-    // Handle a block of columns at a time. `open` receives the columns that vectors of doubles do not decide.
+    // Process a block of columns at a time. `open` receives the columns for which vectors of doubles do not determine
+    // the mean.
     constexpr std::int64_t at_once = 256;
     std::int32_t open[at_once + 16];
     for (std::int64_t first = 0; first < d; first += at_once) {
@@ -99,8 +101,8 @@ class ExactSums {
     }
   }
 
-  /// Computes the mean minus the middle of each column, accurate to a few roundings, for the history. The weight of the
-  /// cluster must be positive.
+  /// Computes the difference between the mean and the middle of each column, with a few rounding errors. The history
+  /// needs it. The weight of the cluster must be positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
     const Statistics& statistics = problem_->statistics;
     if (weights_.size() == 0 &&
@@ -120,8 +122,8 @@ class ExactSums {
   std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
   std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
 
-  /// Copies sums that were computed elsewhere. `words` has d high limbs and d low limbs per cluster (without the
-  /// padding of raw()), then the limbs of the weights if there are any, then the counts.
+  /// Copies sums that were computed elsewhere. `words` holds d high limbs and d low limbs per cluster (without the
+  /// padding of raw()), then the limbs of the weights (if there are any), then the counts.
   void set(const std::int64_t* words) {
     const std::int64_t d = problem_->d();
     for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
@@ -132,11 +134,12 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
-  /// Returns all words: limbs, weights, counts, and the additional words. Sums can be added up word by word.
+  /// Returns all words: limbs, weights, counts, and the additional words. To add two objects, a caller adds the words
+  /// of one object to the words of the other one, word by word.
   std::span<std::uint64_t> words() {
     return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
   }
-  /// Copies other sums of the same problem, without additional words.
+  /// Copies the words of other sums of the same problem, except the additional words.
   void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
 
   static std::uint64_t bytes(const Shape& shape) {
@@ -153,8 +156,9 @@ class ExactSums {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
   }
 
-  // Writes the certain means of the columns [first, first + columns) to `out`. The other columns need integers; stores
-  // these columns in `open` and returns their number.
+  // Processes the columns [first, first + columns). If vectors of doubles determine the mean of a column, writes it to
+  // `out`. Otherwise stores the column in `open`, because integers must compute its mean. Returns the number of columns
+  // in `open`.
   std::int64_t find_open(std::int64_t cluster, std::int64_t first, std::int64_t columns, T* out, bool all,
                          std::int32_t* open) const {
     if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
@@ -209,7 +213,8 @@ class ExactSums {
     counts_[cluster] += sign;
   }
 
-  // Each value loses less than one step of the grid, and nothing if the grid holds all values of its column.
+  // Each addend loses less than one step of the grid. It loses nothing if the grid can represent all values of its
+  // column.
   std::int64_t slack(std::int64_t cluster, std::int64_t dim) const {
     return problem_->statistics.is_on_grid(dim) ? 0 : counts_[cluster];
   }

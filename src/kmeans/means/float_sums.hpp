@@ -1,5 +1,5 @@
-// Sums of the clusters' points in double, as in textbooks. Each addition rounds, so the result depends on the order.
-// The teaching variants use these sums; the production variants use exact_sums.hpp.
+// Sums of the clusters' points in double, as textbooks compute them. Each addition rounds, so the result depends on the
+// order of additions. The teaching variants use these sums. The production variants use exact_sums.hpp.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void add_point(const Problem<T>& problem, std::int64_t point, std::int64_t clust
   ++counts[cluster];
 }
 
-/// The arrays are public on purpose, because the variants differ in how they write them.
+/// The arrays are public on purpose, because the variants write them in different ways.
 template <class T>
 struct FloatSums {
   const Problem<T>* problem;
@@ -82,7 +82,7 @@ struct FloatSums {
   }
 };
 
-// Memory estimates for the rows of the variants with these sums.
+// Memory estimates for the table rows of variants with these sums.
 
 inline core::Memory one_float_sum(const Shape& shape, int) { return {.host = FloatSums<double>::bytes(shape)}; }
 

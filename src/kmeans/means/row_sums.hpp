@@ -1,5 +1,5 @@
-// Draws rows with probability proportional to an integer per row. Prefix sums of integers do not depend on the order of
-// additions, so the drawn row does not depend on threads.
+// Draws rows with a probability proportional to an integer per row. Prefix sums of integers do not depend on the order
+// of additions, so the drawn row does not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ class Quantizer {
   Quantizer(double largest, std::int64_t rows) : scale_(core::Grid(core::exponent_above(largest), rows).to_high) {}
   GRADUS_HOST_DEVICE std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
 
-  /// Returns the integer plus raw_zero. After a vector sum of such numbers, their raw_zeros are subtracted at once.
+  /// Returns the integer plus raw_zero. When many such numbers are added up by vectors, all their raw_zeros are
+  /// subtracted in one step afterwards.
   GRADUS_HOST_DEVICE std::uint64_t raw(double value) const {
 #ifdef __CUDA_ARCH__
     return static_cast<std::uint64_t>(__double_as_longlong(value * scale_ + core::integer_magic));
@@ -36,30 +37,32 @@ class Quantizer {
   double scale_ = 1;
 };
 
-/// If no weight exceeds this value, weight_unit() limits its exponent and weight_quantizer() uses a smaller range;
-/// otherwise all integers would be zero.
+/// If all weights are at most this value, weight_unit() limits its exponent and weight_quantizer() uses a smaller
+/// range. Without these two measures, all integers would be zero.
 inline constexpr double tiny_weight = 0x1p-939;
 
-/// Returns a power of two. Multiplied by it, weights of at most `largest` are below 1, or as near to 1 as a double can
-/// scale them.
+/// Returns a power of two. Weights of at most `largest`, multiplied by it, are below 1. (Extremely small weights stay
+/// far below 1, because a double cannot hold the power that would scale them near 1.)
 inline double weight_unit(double largest) {
   return std::ldexp(1.0,
                     largest <= tiny_weight ? -core::exponent_above(largest, -1020) : -core::exponent_above(largest));
 }
 
-/// Returns a quantizer for sums of `rows` weights of at most `largest` in units of weight_unit(largest).
+/// Returns a quantizer for sums of `rows` weights. The weights are in units of weight_unit(largest), and none exceeds
+/// `largest`.
 inline Quantizer weight_quantizer(double largest, std::int64_t rows) {
   return {largest <= tiny_weight ? 2 * largest * weight_unit(largest) : 1.0, rows};
 }
 
-/// Returns the index of the random number for a row in a round of k-means||. These indices differ from indices that
-/// count up from 0.
+/// Returns the index of the random number for a row in a round of k-means||. These indices are at least 2^48. The
+/// indices of other draws count up from 0, so no index is used twice.
 constexpr std::uint64_t draw_index(int round, std::int64_t row) {
   return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
 }
 
-/// Returns true if 64 random bits select a row for a sample of `wanted` rows. Each row is drawn independently with
-/// probability min(1, wanted * integer / total). wanted * integer and total * 2^64 must stay below 2^126.
+/// Returns true if the 64 random `bits` select a row for a sample of about `wanted` rows. Each row is drawn
+/// independently, with probability min(1, wanted * integer / total). Both wanted * integer and total * 2^64 must be
+/// below 2^126.
 GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t integer, std::uint64_t total,
                                            std::uint64_t bits) {
   const core::UInt128 odds = static_cast<core::UInt128>(wanted) * integer;
@@ -67,8 +70,8 @@ GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t i
   return odds >= total || static_cast<core::UInt128>(bits) * total < odds << 64;
 }
 
-/// Sums of integers, one integer per row: for each block of 256 rows, and for each group of 256 blocks. The caller
-/// supplies the integer of a row.
+/// Sums of one integer per row: a sum for each block of 256 rows, and a sum for each group of 256 blocks. The caller
+/// supplies the integers of the rows.
 class RowSums {
  public:
   static constexpr std::int64_t block_rows = 256;
@@ -79,7 +82,7 @@ class RowSums {
 
   std::uint64_t& block_of(std::int64_t row) { return blocks_[static_cast<std::size_t>(row / block_rows)]; }
 
-  /// Recomputes the sums of groups and the total after block sums were written.
+  /// Recomputes the sums of the groups and the total. Call it after writing sums of blocks.
   void refresh() {
     std::fill(groups_.begin(), groups_.end(), 0);
     for (std::size_t block = 0; block < blocks_.size(); ++block) groups_[block / group_blocks] += blocks_[block];

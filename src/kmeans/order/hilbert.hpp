@@ -1,4 +1,4 @@
-// The Hilbert curve in plain C++, so that tests need no GPU.
+// The Hilbert curve in plain C++, so that tests do not need a GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// Number of bits per coordinate if the places of cells with `Columns` coordinates have 32 bits.
+/// Number of bits per coordinate of a cell. It is chosen so that the place of a cell has at most 32 bits.
 template <int Columns>
 constexpr int curve_bits = 32 / Columns;
 
-/// Returns the place of a grid cell along the curve. Each coordinate has `curve_bits` bits. Consecutive places are
-/// adjacent cells. Source: J. Skilling, "Programming the Hilbert curve" (2004). From the coarsest to the finest, each
-/// bit rotates and mirrors the finer bits of the coordinates. A Gray code of the result is the place.
+/// Returns the place of a grid cell along the curve. Each coordinate has `curve_bits` bits. Cells at consecutive places
+/// are adjacent. Source: J. Skilling, "Programming the Hilbert curve" (2004). From the coarsest bit to the finest, each
+/// bit of the coordinates rotates and mirrors their finer bits. A Gray code of the result gives the place.
 template <int Columns>
 GRADUS_HOST_DEVICE std::uint32_t place_on_curve(std::uint32_t (&cell)[Columns]) {
   constexpr int bits = curve_bits<Columns>;

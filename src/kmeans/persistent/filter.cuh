@@ -1,5 +1,5 @@
-// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels. The canonical
-// distance decides the points that the filter leaves undecided. cuda_small_dim.cu derives the error bound of a score.
+// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels. If the filter leaves
+// the label of a point undecided, canonical distances decide it. cuda_small_dim.cu derives the error bound of a score.
 #pragma once
 
 #include <cuda_runtime.h>

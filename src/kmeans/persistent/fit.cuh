@@ -29,7 +29,8 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine for lloyd() and, with several ranks, for the driver. It runs the kernel of a walk.
+/// The engine that runs the kernel of a walk. In a single process, lloyd() uses the engine directly. With several
+/// ranks, the engine makes this rank's passes (RankPasses).
 template <class T>
 class PersistentEngine final : public RankPasses<T> {
  public:
@@ -76,7 +77,8 @@ class PersistentEngine final : public RankPasses<T> {
     threads_ = block_threads(execution, kernel_.threads);
     while (threads_ > 32 && (threads_ > attributes.maxThreadsPerBlock || needed(1) > most))
       threads_ = std::max(32, threads_ / 64 * 32);
-    // Use as many copies of the sums as possible without reducing the number of resident blocks per multiprocessor.
+    // Uses as many copies of the sums as possible. Their memory must not reduce the number of resident blocks per
+    // multiprocessor.
     device_.copies = 1;
     const int resident = resident_blocks(needed(1));
     if (resident < 1) throw UnsupportedError(std::string(variant) + ": a block does not fit this GPU");
@@ -103,7 +105,8 @@ class PersistentEngine final : public RankPasses<T> {
       centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
       stream.wait();
     }
-    // Let the host poll about every ten milliseconds, to report progress and respond to stop requests.
+    // The batches grow until the host polls about every ten milliseconds, to report progress and respond to stop
+    // requests.
     if (core::seconds_since(start) < 0.01) batch_ = static_cast<int>(std::min<std::int64_t>(2 * batch_, past_steps_));
     const LoopOutcome& outcome = host_outcome_[0];
     records_.copy_to_host(host_records_.data(), outcome.steps, stream);
@@ -250,7 +253,7 @@ class PersistentEngine final : public RankPasses<T> {
     launch();
   }
 
-  // Fetches the sums for the driver. Fetches the labels too, unless `labels` is null.
+  // Fetches the sums for the driver. Also fetches the labels if `labels` is not null.
   void fetch(std::int32_t* labels) {
     if (!labels) place(job_.problem().labels_on_gpu);
     fetch_sums(device_sums_, sums_, job_.stream());

@@ -59,7 +59,7 @@ struct SmallDimJob {
   Record* records;
   Word* past_sums;    ///< one set of sums per step
   T* past_centroids;  ///< k x d centroids before the first step and after each step
-  double* parts;      ///< 2 k numbers per step
+  double* parts;  ///< per step, 2 k numbers: the movement of each centroid, then the explained inertia of each cluster
   LoopOutcome* outcome;
   T middle[cuda_small_dim_columns];  ///< per column
   T scale;                           ///< scale of the filter's coordinates, a power of two
@@ -70,7 +70,8 @@ struct SmallDimJob {
   bool weights_on_grid;
   double weight_scale;                 ///< see Statistics
   double coordinate_scale;             ///< see Statistics
-  double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column, for the history's inertia
+  double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column; the history's inertia is computed
+                                       ///< relative to it
   int iterations;                      ///< maximum number of iterations; 0: one pass without an update
   double shift_limit;
   std::int64_t changed_limit;

@@ -1,16 +1,17 @@
 // A kernel that stays on the GPU for many iterations of a fit.
 //
 // An iteration starts with a walk over the points, in which every block records how its points change the sums. A
-// barrier across the grid follows. Then every block computes all new centroids itself. With few clusters and columns
-// this is cheaper than waiting until one block has computed them. A variant provides the walk:
+// barrier across the grid follows. Then every block computes all new centroids itself. With few clusters and columns,
+// this is cheaper than waiting until one block has computed the centroids. A variant provides the walk:
 //
 //   struct Walk { columns, points_per_thread, threads, registers;
 //                 static work_bytes(job, warps);  // of shared memory
 //                 static Tally assign(job, shared); };
 //
-// Three sets of differences rotate. In iteration t the blocks add to one set and read it after the barrier. The first
-// block concurrently clears the set of iteration t + 1, while slower blocks may still read the set of iteration t - 1.
-// A block can be at most one iteration ahead, so it never writes a set that another block still reads.
+// Three sets of differences rotate. In iteration t, the blocks add to one set and read this set after the barrier. The
+// first block concurrently clears the set of the next iteration, while slower blocks may still read the set of the
+// previous iteration. A block can be at most one iteration ahead, so it never writes a set that another block still
+// reads.
 //
 // Source: Gupta, Stuart and Owens, "A study of persistent threads style GPU programming" (2012).
 #pragma once
@@ -109,7 +110,8 @@ class FitBlock {
     Word* const difference = differences_of(step);
     if (tally_.changed > 0) add_moved(difference);
     if (is_first()) {
-      // Clear the set of differences of the next iteration. All blocks have read it before the last barrier.
+      // Clears the set of differences that the next iteration will use. All blocks have read this set before the last
+      // barrier.
       Word* const later = differences_of(step + 1);
       for (int word = thread(); word <= words_; word += threads()) later[word] = 0;
     }
@@ -139,7 +141,7 @@ class FitBlock {
     return __syncthreads_or(found) != 0;
   }
 
-  /// Computes the next centroids. Returns true if correct rounding is not certain for some centroid.
+  /// Computes the next centroids. Returns true if the rounding of at least one centroid is not certain to be correct.
   __device__ __forceinline__ bool make_means(int step) {
     bool doubtful = false;
     for (int index = thread(); index < area_; index += threads()) {
@@ -154,13 +156,13 @@ class FitBlock {
     if (is_first())
       for (int word = thread(); word < words_; word += threads())
         job_.past_sums[std::int64_t{step} * words_ + word] = shared_.sums[word];
-    return __syncthreads_or(doubtful) != 0;  // also a barrier, after which the rows are complete
+    return __syncthreads_or(doubtful) != 0;  // this reduction is also a barrier, after which the rows are complete
   }
 
   __device__ __forceinline__ void scale_means() {
     for (int cluster = thread(); cluster < job_.k; cluster += threads())
       if (sums_.count(cluster) > 0 && !scale_to_unit_length(shared_.next + cluster * job_.d, job_.d))
-        for (int dim = 0; dim < job_.d; ++dim)  // a mean of zeros has no direction: keep the centroid
+        for (int dim = 0; dim < job_.d; ++dim)  // a mean of zeros has no direction, so the cluster keeps its centroid
           shared_.next[cluster * job_.d + dim] = shared_.centroids[cluster * job_.d + dim];
     __syncthreads();  // the rows have unit length
   }
@@ -173,7 +175,8 @@ class FitBlock {
       shared_.centroids[index] = shared_.next[index];
       if (is_first()) job_.past_centroids[(std::int64_t{step} + 1) * area_ + index] = shared_.next[index];
     }
-    const bool same = __syncthreads_and(equal) != 0;  // also a barrier, after which the centroids are complete
+    // This reduction is also a barrier, after which the centroids are complete.
+    const bool same = __syncthreads_and(equal) != 0;
     build_filter<T, Columns>(job_, shared_);
     return same;
   }

@@ -12,7 +12,8 @@ inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of cluste
 
 /// Returns the shared memory in bytes that a block of two warps needs in the kernel for any number of columns.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
-  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, with the longest rows
+  // The stages of two warps, for the longest rows.
+  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);
   constexpr std::uint64_t queues = std::uint64_t{2} * 160 * 4;
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);

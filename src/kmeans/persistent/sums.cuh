@@ -77,7 +77,7 @@ struct JobSums {
     const Word* limbs = sums + job.k * 2 * job.d + 2 * cluster;
     return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
   }
-  /// Returns the scaled weight, for the history.
+  /// Returns the scaled weight. The history needs it.
   __device__ double weight(int cluster) const {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
@@ -106,7 +106,7 @@ struct JobSums {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column, accurate to a few roundings, for the history.
+  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
   __device__ double mean_from_middle(int cluster, int dim) const {
     return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
                                unit_of_mean(dim), job.low[dim]);

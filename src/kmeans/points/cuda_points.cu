@@ -1,8 +1,8 @@
 // Points on a GPU: variance, scaling to unit length, and copies. cuda_cover.cu chooses initial centroids, and
 // cuda_distances.cu computes distances.
 //
-// Almost all kernels are bound by one read of the points. Blocks may finish in any order, because sums are integer and
-// extremes are exact.
+// Almost all kernels are bound by one read of the points. Blocks may finish in any order, because the sums are sums of
+// integers, and minima and maxima are exact.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* fi
   }
 }
 
-/// Sums the squared distances to `mean`.
+/// Adds up the squared distances between the points and `mean`.
 template <class T>
 __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __grid_constant__ DeviceRows<T> mean,
                             core::TotalGrid grid, SharedTotal* total) {

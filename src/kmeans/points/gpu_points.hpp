@@ -32,7 +32,7 @@ class GpuPoints final : public PointSource<T> {
 
   core::ColumnRanges column_ranges() const override { return job_->column_ranges(points_, "points"); }
   void to_unit_rows() override;
-  /// Returns no value if the magnitudes of the points differ too much.
+  /// Returns the mean variance of the columns, or no value if the magnitudes of the points differ too much.
   std::optional<double> own_mean_column_variance(const Statistics& statistics) const override;
   void visit(const typename PointSource<T>::Visit& visit) const override;
   bool visits_copies() const override { return true; }

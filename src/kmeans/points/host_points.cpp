@@ -160,7 +160,7 @@ std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int6
 
 namespace {
 
-/// The points of a rank that has no rows, while other ranks have rows.
+/// The points of a rank that has no rows. Other ranks of the job have rows.
 template <class T>
 class IdlePoints final : public HostPoints<T> {
  public:

@@ -34,8 +34,8 @@ class GpuPoints;
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points; it stays
-  /// null if seeding makes no such copy.
+  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points. *copy
+  /// stays null if seeding makes no byte copy.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 
@@ -94,8 +94,8 @@ class PointSource {
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 
-  /// Checks memory of the caller that will receive results, and permits its use. It must be on the GPU of the points:
-  /// see cuda::Job.
+  /// Checks the caller's memory that will receive results, and permits its use. This memory must be on the GPU of the
+  /// points: see cuda::Job.
   virtual void admit(const void* address, const char* what) const;
   /// Copies labels to memory that admit() has accepted.
   virtual void store_labels(MatrixView<const std::int32_t> labels, std::int32_t* to) const;

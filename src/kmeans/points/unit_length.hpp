@@ -38,7 +38,8 @@ GRADUS_HOST_DEVICE bool scale_to_unit_length(T* row, std::int64_t d) {
   double largest = 0;
   for (std::int64_t dim = 0; dim < d; ++dim) {
     const double size = std::fabs(static_cast<double>(row[dim]));
-    if (size > largest) largest = size;  // not std::fmax(), because g++ 12 for 64-bit Arm fails on a reduction with it
+    // Not std::fmax(), because g++ 12 for 64-bit Arm fails to compile a reduction with std::fmax().
+    if (size > largest) largest = size;
   }
   if (largest == 0) return false;
   const NearOne scale(largest);

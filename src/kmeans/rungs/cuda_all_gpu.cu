@@ -41,7 +41,8 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
   double* const cluster_weights = sums + k * d;
   auto* const counts = reinterpret_cast<unsigned long long*>(cluster_weights + k);
   T* const near = reinterpret_cast<T*>(counts + k);
-  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;  // also clears the counts
+  // Clears the sums, the weights and the counts, which are adjacent.
+  for (int index = thread; index < k * (d + 2); index += threads) sums[index] = 0;
   for (int index = thread; index < k * d; index += threads) near[index] = centroids[index];
   __syncthreads();  // centroids and zeros are complete before any thread uses them
 
@@ -222,7 +223,7 @@ void launch_update(LoopMemory<T>& memory) {
   cuda::check_launch("update_centroids");
 }
 
-// Also instantiated for cuda_graph.
+// Instantiates the functions for this variant and for cuda_graph.
 #define GRADUS_INSTANTIATE(T)                                                         \
   template std::size_t allow_assign_and_sum<T>(std::int64_t, std::int64_t);           \
   template void launch_assign_and_sum<T>(LoopMemory<T>&, std::int64_t, std::int64_t); \

@@ -70,7 +70,7 @@ class GraphLoop {
         const int last = std::min(queued + launches_between_polls, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
       } else {
-        // In such a large problem the kernels take far longer than a launch, and a stop request must be able to take
+        // The problem is large, so the kernels take far longer than their launches. A stop request must be able to take
         // effect between kernels.
         memory_.assign_and_sum();
         launch_update(memory_);

@@ -2,7 +2,7 @@
 //
 // What changes from the CPU rungs: the search for the nearest centroid is the same loop, but each point has a separate
 // GPU thread. A GPU keeps some hundred thousand threads in flight; while some wait for memory, others compute. In every
-// iteration the centroids travel to the GPU and the labels travel back. The CPU then adds up the points by label and
+// iteration, the centroids travel to the GPU and the labels travel back. The CPU then adds up the points by label and
 // divides.
 //
 // A warp is 32 threads that execute one instruction together. The 32 points of a warp are adjacent rows in memory, so
@@ -11,8 +11,8 @@
 // first-level cache still holds them, which it cannot if there are many columns. All 32 threads read the same element
 // of a centroid, which is one broadcast from the cache.
 //
-// Bytes per iteration: at best one read of the points from GPU memory; 4 n for the labels written; 4 n over the bus to
-// the CPU; one read of the points from CPU memory. Operations: 3 n k d on the GPU, n d additions on the CPU.
+// Bytes per iteration: at best one read of the points from GPU memory; 4 n to write the labels; 4 n over the bus to the
+// CPU; one read of the points from CPU memory. Operations: 3 n k d on the GPU, n d additions on the CPU.
 // Limits: only the size of GPU memory.
 // Source: the first exercise of every CUDA course.
 #include "kmeans/gpu/support.hpp"

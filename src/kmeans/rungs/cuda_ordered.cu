@@ -4,10 +4,11 @@
 //
 // * Order. Once per fit the points are ordered along a Hilbert curve (cuda_order.hpp). Neighbours in memory are then
 //   neighbours in space, so a tile of 128 points fills a small box, which is stored with the tile.
-// * Closed tiles. If all points of a tile have the same label and every other centroid is farther from every position
-//   in the box, the tile keeps its label. The difference of two scores s_c = |c|^2 / 2 - x.c is least at a corner of
-//   the box, so a lower bound takes 3 d + 1 operations. The points and labels of such a tile are not even read. With
-//   few columns and many points, most tiles are closed. Only tiles on a boundary between clusters remain open.
+// * Closed tiles. If all points of a tile have the same label and every position in the box is nearer to this label's
+//   centroid than to any other centroid, the tile keeps its label. The difference of two scores s_c = |c|^2 / 2 - x.c
+//   is least at a corner of the box, so a lower bound takes 3 d + 1 operations. The points and labels of such a tile
+//   are not even read. With few columns and many points, most tiles are closed. Only tiles on a boundary between
+//   clusters remain open.
 // * Open tiles. A warp processes each open tile. The box rules out most clusters. The points are compared with the few
 //   remaining clusters in float. If the scores of several clusters are within the bound of the best score, the
 //   canonical chain in double decides.
@@ -73,8 +74,8 @@ struct alignas(16) OpenTile {
   unsigned int count;  ///< number of candidates; 0 if unknown or more than `room`
 };
 
-/// Returns false if no label in the tile can change, because its points share a label and all other clusters are
-/// farther.
+/// Returns false if no label in the tile can change, because its points share a label and are nearer to this label's
+/// centroid than to all others.
 template <class T, int Columns>
 __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                         OpenTile& open) {
@@ -272,7 +273,7 @@ struct TileWalk {
       to_filter<T, Columns, true>(job, row, coordinates[index]);
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
-    int nearest = 0;  // the nearest candidate if a search was necessary, as for every new tile
+    int nearest = 0;  // the nearest candidate; set only if a search was necessary, as for every new tile
     auto count = static_cast<int>(open.count);
     if (count > 0) {
       if (static_cast<int>(lane) < count)
@@ -307,7 +308,7 @@ struct TileWalk {
       if (moves) {
         lists.moves[lists.waiting + __popc(moving & ((1u << lane) - 1))] = {
             point, static_cast<unsigned short>(before[index]), static_cast<unsigned short>(now[index])};
-        tally.changed += label != new_tile;  // the points of a new tile are already counted
+        tally.changed += label != new_tile;  // the points of a new tile have been counted above
       }
       lists.waiting += __popc(moving);
     }
@@ -493,7 +494,7 @@ class OrderedPoints {
   cuda::DeviceBuffer<unsigned int> order_;
 };
 
-/// Picks a kernel. If there are few points, tiles are smaller, so that there are more of them.
+/// Picks a kernel. If there are few points, tiles are smaller, so that there are more tiles.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   if (d == 1) return many_points ? walk_kernel<T, TileWalk<T, 1, 4>>() : walk_kernel<T, TileWalk<T, 1, 1>>();

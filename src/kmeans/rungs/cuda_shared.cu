@@ -1,14 +1,14 @@
 // cuda_shared: the centroids in shared memory, where each block copies them once.
 //
-// What changes from `cuda_transpose`: every thread reads k d centroid elements. There, these reads go through the
-// caches, which also serve the points. Here, the threads of a block first copy all centroids to shared memory, a small
-// memory on the multiprocessor that the program manages itself. After a barrier, every read of a centroid is a
-// shared-memory broadcast to all 32 threads of a warp, and the caches serve only the points.
+// What changes from `cuda_transpose`: every thread reads k d centroid elements. In `cuda_transpose`, these reads go
+// through the caches, which also serve the points. Here, the threads of a block first copy all centroids to shared
+// memory, a small memory on the multiprocessor that the program manages itself. After a barrier, every read of a
+// centroid is a shared-memory broadcast to all 32 threads of a warp, and the caches serve only the points.
 //
 // Bytes per iteration: as before, plus k d elements per block from the second-level cache. Larger blocks copy less
 // often; smaller blocks fill a multiprocessor better.
 // Limits: k d elements must fit in the shared memory of a block: 227 KiB on an H200, of which 48 KiB are available
-// without opting in. Otherwise the variant reports the limit and does not run.
+// without opting in. If they do not fit, the variant reports the limit and does not run.
 // Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"

@@ -51,13 +51,14 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The walk of the warps over the points. If `Copied`, the walk reads rows from their float copy.
+/// The walk of the warps over the points. If `Copied` is true, the walk reads rows from their float copy.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
 struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
   static constexpr int columns = Columns;
   static constexpr int points_per_thread = PerThread;
-  // Measured on an H200: for rows of one or two floats, more warps hide more latency than more registers.
+  // Measured on an H200: for rows of one or two floats, latency is hidden better by more warps, each of which has fewer
+  // registers.
   static constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
   static constexpr int threads = many_warps ? 512 : 256;
   static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;
@@ -73,8 +74,8 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// The addresses from which a lane copies its part of the warp's next points and labels, and the steps to the addresses
-/// after these.
+/// The addresses from which a lane copies its part of the warp's next points and labels, and the distances to the
+/// addresses of the following copy.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;
@@ -237,7 +238,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
       for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
     }
-    // Past the last point the stage holds old data; its results are computed but ignored.
+    // Past the last point, the stage holds old data. Results for old data are computed but ignored.
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       if constexpr (Copied) {

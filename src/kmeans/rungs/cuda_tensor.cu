@@ -16,21 +16,21 @@
 // * Update. cuda_exact_update.cuh sums integers on the GPU, only for points that changed cluster. So an iteration ends
 //   with one small copy to the host.
 //
-// On Hopper (assign/pipeline.cuh) one product is enough. Possible clusters are recorded during the product, by
+// On Hopper (assign/pipeline.cuh), one product is enough. Possible clusters are recorded during the product, by
 // comparison with the best score so far. This costs an addition and a minimum per score. The single scores of a thread
 // are compared only if the minimum of its scores in a tile is near the best score so far. The main remaining cost is
 // divergence: the sixteen points of a warp trigger the comparison of single scores at sixteen different clusters. So
 // points are ordered by the labels that they had some iterations ago (order_points()). Then all points of a warp are
 // usually in the same cluster, and the warp starts with the tile that contains this cluster.
 //
-// On other GPUs (find_nearest and note_candidates below) the product runs twice. The first run keeps the best and the
+// On other GPUs (find_nearest and note_candidates below), the product runs twice. The first run keeps the best and the
 // second-best score. A thread holds the scores of 32 of a tile's 128 clusters for each of its two points. It stores no
 // separate cluster index: the index among these 32 clusters replaces the last five bits of the score. So a score costs
 // five operations: one addition, one logical operation and three minima or maxima. The second run gathers the doubtful
-// points and records every cluster whose score is within the bounds of the best. Up to 256 columns the block's points
-// stay in shared memory while all centroids stream past; with more columns the points stream too. A row of a tile has
-// 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight rows are
-// read at once, their units are in different banks.
+// points and records every cluster whose score is within the bounds of the best. For up to 256 columns, the block's
+// points stay in shared memory while all centroids stream past. With more columns, the points stream too. A row of a
+// tile has 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight
+// rows are read at once, their units are in different banks.
 //
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
@@ -72,11 +72,11 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    // Past the end, repeats the last point.
+    // The last tile is completed with copies of the last point.
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;
     return job.points + point * job.stride;
   };
-  Leader leaders[2];  // for points lane / 4 and 8 + lane / 4 of the warp
+  Leader leaders[2];  // the leaders of two points of the warp: lane / 4 and 8 + lane / 4
   Product<Resident> product(job, memory);
   product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
     float best[2] = {INFINITY, INFINITY};
@@ -155,7 +155,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      // Past the end, repeats the last point.
+      // The last tile is completed with copies of the last doubtful point.
       const std::int64_t place = first + index < count ? first + index : count - 1;
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
@@ -451,7 +451,7 @@ class TensorEngine final : public RankPasses<T> {
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
     labels_.fill_bytes(0xff, stream);  // marks all points as having no cluster yet
     device_sums_.clear(stream);
-    point_lengths_.clear(stream);  // also clears the padding of the last tile
+    point_lengths_.clear(stream);  // clears the lengths of all points, and of the padding of the last tile
     if (is_pipelined_) {
       with_pipeline([]<class Shape>(Shape) {
         cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
@@ -660,7 +660,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<__half> half_centroids_;
   cuda::DeviceBuffer<float> half_squares_;
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
-  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< followed by the greatest lengths of all clusters
+  cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< the lengths of all clusters, followed by their maxima
   cuda::DeviceBuffer<double> columns_;                 ///< the middle and the scale to the high limb of each column
   cuda::DeviceBuffer<int> units_;  ///< the unit of each column's grid, followed by flags of Statistics::is_on_grid
   cuda::DeviceBuffer<std::int32_t> labels_;
@@ -681,7 +681,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ = 0;     ///< doubtful points in all portions of the current pass except the last one
+  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass before its last portion
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;

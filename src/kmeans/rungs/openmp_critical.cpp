@@ -3,9 +3,9 @@
 // What changes from `openmp_shared`: one lock around d + 2 plain additions replaces d + 2 atomic additions per point.
 // So there are fewer locked instructions. But atomic additions collide only if two threads need the same cache line.
 // With one lock, threads wait for each other even if they add to different clusters. By Amdahl's law the speed-up is at
-// most (search time + addition time) / addition time, where both times are per point. Passing a contended lock between
-// cores also costs more than the additions it guards. The rung shows how much the choice of lock and the length of the
-// critical section matter.
+// most (search time + addition time) / addition time, where both times are per point. In addition, passing a contended
+// lock between cores costs more than the additions that the lock guards. The rung shows how much the choice of lock and
+// the length of the critical section matter.
 //
 // Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, one thread at a time; n
 // lock operations; n d elements read from memory. Memory: one set of sums, 8 k (d + 2) bytes.

@@ -3,16 +3,16 @@
 //
 // What changes from `openmp_critical`: you choose the lock and how often a thread acquires it. With one acquisition per
 // point, the lock dominates: all threads contend for it n times per iteration, and the iteration takes as long as n
-// hand-offs. This setting compares locks. With one acquisition per chunk, each thread first sums its chunk privately
-// and acquires the lock n / 512 times in all, so any lock is fast enough. With one acquisition per thread, the variant
-// equals the next rung, `openmp_reduce`, except that threads add their sums to the total one at a time.
+// hand-offs. This setting compares locks. With one acquisition per chunk, each thread first sums its chunk privately.
+// All threads together acquire the lock n / 512 times, so any lock is fast enough. With one acquisition per thread, the
+// variant equals the next rung, `openmp_reduce`, except that threads add their sums to the total one at a time.
 //
 // Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions, and k (d + 2) more each
 // time private sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d elements read from
 // memory.
 // Memory: one set of sums, 8 k (d + 2) bytes, and another set per thread unless points are added one at a time.
-// Limits: the order of additions, and with it the last bits of the sums, differs from run to run. With `no_lock`
-// updates are lost and the result is incorrect; its time shows what a free lock would gain.
+// Limits: the order of additions, and with it the last bits of the sums, differs from run to run. With `no_lock`,
+// updates are lost and the result is incorrect; the running time shows how fast a lock without any cost would be.
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks/.
 #include <array>
 #include <atomic>
@@ -104,7 +104,7 @@ constinit const core::OptionTable lock_options = core::option_table<LockOptions>
 struct NoLock {};
 struct OpenMpCritical {};
 
-/// Runs section() under the lock.
+/// Calls section() while this thread holds the lock.
 template <class Lock, class Section>
 void with(Lock& lock, const Section& section) {
   if constexpr (std::is_same_v<Lock, NoLock>) {

@@ -1,16 +1,17 @@
 // openmp_reduce: every thread adds to a private copy of the sums, and one reduction at the end adds up the copies.
 //
 // What changes from `openmp_critical`: the threads share nothing while they read the points, so they need no lock. The
-// n (d + 2) synchronised additions become plain additions. Only one barrier and a reduction of threads k (d + 2)
+// n (d + 2) synchronised additions become plain additions. Only one barrier and a reduction of `threads` * k (d + 2)
 // additions remain, and the threads divide the reduction by clusters. This technique is called privatisation, and it
 // makes k-means scale.
 //
-// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; threads k (d + 2)
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; `threads` * k (d + 2)
 // additions at the end; n d elements read from memory. Memory: 8 k (d + 2) bytes per thread and for the total.
 // Limits: the copies are adjacent in one array, which the calling thread allocates and clears. If a copy is small, its
 // end and the start of the next copy share a cache line. That line then travels between cores although no thread needs
-// another thread's numbers (false sharing). With k = 4 and d = 1 the line travels for every point. On a machine with
-// several NUMA nodes, all copies are on the calling thread's node. The next rung fixes both.
+// another thread's numbers (false sharing). With k = 4 and d = 1, the line travels for every point. On a machine with
+// several NUMA nodes, all copies are on the calling thread's node. The next rung fixes both problems, false sharing and
+// placement.
 // Source: the `reduction` clause of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and M.
 // L. Scott, "False sharing and its effect on shared memory performance" (1993).
 #include "kmeans/lloyd/textbook.hpp"
@@ -45,7 +46,7 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
         std::fill_n(own_sums, k * d, 0.0);
         std::fill_n(own_weights, k, 0.0);
         std::fill_n(own_counts, k, std::int64_t{0});
-        Outcome outcome{0, 0.0};  // on the thread's stack, so threads share no cache line before the end
+        Outcome outcome{0, 0.0};  // on the thread's stack, so that threads share no cache line during the loop
         const cpu::Range range = cpu::share(job.n(), copy, threads);
         for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += block)
           for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {

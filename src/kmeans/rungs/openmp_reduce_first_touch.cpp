@@ -8,12 +8,12 @@
 //    before. `--pin` keeps a thread near its pages; without it the operating system may move the thread away.
 // 2. Pieces. Each share of the points has up to sixteen pieces, each with its own copy of the sums. The slowest core
 //    determines when an iteration ends, and cores are not equally fast: a core that shares its execution units with
-//    another program has been measured at little more than half the speed. A thread first processes its own pieces and
-//    then pieces that other threads have not started. A copy per piece, rather than per thread, keeps the sums
-//    independent of which thread computes them.
+//    another program has been measured at little more than half of its usual speed. A thread first processes its own
+//    pieces and then pieces that other threads have not started. A copy per piece, rather than per thread, keeps the
+//    sums independent of which thread computes them.
 //
-// Work per iteration: as before. Memory: 8 k (d + 2) bytes per piece, rounded up to whole pages, and the total. The
-// copies of a thread take at most 4 MiB if its share has more than one piece.
+// Work per iteration: as before. Memory: 8 k (d + 2) bytes per piece, rounded up to whole pages, and one more copy for
+// the total. If a thread's share has more than one piece, the thread's copies take at most 4 MiB.
 // Limits: the points stay where the caller or a mapped file put them, because a copy on the threads' nodes would double
 // the memory. A caller that allocates points should write them in parallel, as `gradus bench` does. The driver lets
 // each thread touch its labels first (lloyd.hpp).
@@ -96,7 +96,7 @@ class PrivateSumPages {
       const cpu::Range own = cpu::share(parts, thread, threads_);
       for (auto at = static_cast<std::size_t>(own.begin); at < static_cast<std::size_t>(own.end); ++at) {
         pages_[at] = FreshPages(bytes);
-        if (!pages_[at]) continue;  // out of memory; an exception must not leave the parallel region
+        if (!pages_[at]) continue;  // out of memory; the exception is thrown after the parallel region
         double* const sums = pages_[at].data();
         double* const weights = sums + k_ * d_;
         copies[at] = {sums, weights, reinterpret_cast<std::int64_t*>(weights + k_)};

@@ -1,14 +1,14 @@
-// openmp_reduce_first_touch_points: private sums and points on pages that the reading thread has written first.
+// openmp_reduce_first_touch_points: private sums and points, on pages first written by the thread that reads them.
 //
 // What changes from `openmp_reduce_first_touch`: the placement of the points. They are on the node of the thread that
-// wrote them first. If one thread wrote all of them, all threads share the memory channels of one node while the other
+// wrote them first. If one thread wrote all points, all threads share the memory channels of one node while the other
 // nodes idle. Here each thread copies its share of the points in the first pass, and later passes read only the copies.
 // Shares are not cut into pieces that other threads could take.
 //
-// Work per iteration: as before, and n d elements read and written once more. Memory: a second copy of the points, 8 k
-// (d + 2) bytes per thread rounded up to whole pages, and the total.
+// Work per iteration: as before. The first pass also reads and writes n d elements to copy the points. Memory: a second
+// copy of the points, 8 k (d + 2) bytes per thread rounded up to whole pages, and the total.
 // Limits: it pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
-// iterations. It gains nothing if the points were written by the threads that read them, as `gradus bench` does.
+// iterations. It gains nothing if each thread has already written the points that it reads, as in `gradus bench`.
 // Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM Queue 11 (2013), on first-touch placement.
 #include <sys/mman.h>
 
@@ -151,7 +151,8 @@ KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, cons
 
 namespace {
 
-/// Returns the memory of the sums and of a second copy of the points with each thread's share on separate pages.
+/// Returns the memory of three things: the total sums, one copy of the sums per thread on separate pages, and a second
+/// copy of the points.
 core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;

@@ -14,26 +14,27 @@
 // Certainty. Bounds are floats rounded to the safe side, so the labels are identical to the labels of a full search.
 // Bounds are computed for exact distances. The canonical chain rounds a distance by at most (d + 2) 2^-54 of the
 // distance. Upper bounds exceed the exact distances by at least 2^-23 (relative) when they are created and after each
-// movement. Lower bounds and the limits of step 3 have the same margin on their safe side. So all bounds also hold for
-// canonical distances, up to 2^28 columns.
+// movement. Lower bounds and the limits of step 3 have the same margin on their safe side. So with up to 2^28 columns,
+// all bounds also hold for canonical distances.
 //
 // When. In the first iterations, centroids move farther than the gaps between clusters, so bounds exclude no cluster.
-// There, a full search with 8-bit integers is nearly twice as fast as a search that also computes bounds. So the first
-// passes are plain, as in simd_large_dim. When few labels change, one full search computes the bounds. If a pass with
-// bounds still searches too many pairs of a point and a cluster, plain passes follow until the number of changed labels
-// has fallen to a quarter. Uniform data of many columns hardly ever gains from bounds; well separated clusters gain
-// after three or four passes. The rule counts labels and searched pairs, not time, and does not affect the labels.
+// In these iterations, a full search with 8-bit integers is nearly twice as fast as a search that also computes bounds.
+// So the first passes are plain, as in simd_large_dim. When few labels change, one full search computes the bounds. If
+// a pass with bounds still searches too many pairs of a point and a cluster, plain passes follow until a pass changes
+// at most a quarter as many labels as that pass did. Uniform data of many columns hardly ever gains from bounds; well
+// separated clusters gain after three or four passes. The rule counts labels and searched pairs, not time, and does not
+// affect the labels.
 //
 // A copy in bytes. For up to 64 clusters, reading and quantizing the points takes most of the time of every pass. So
-// the first pass creates a copy in 8 bits with a scale per row (seeding/byte_rows.hpp). Passes without bounds read this
-// copy, which has an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid of most
-// points. For the other points, the distances of the remaining candidates are computed as in simd_large_dim. If memory
-// does not suffice for the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
+// the first pass makes an 8-bit copy of the points, with a scale per row (seeding/byte_rows.hpp). Passes without bounds
+// read this copy, which has an eighth of the bytes of doubles. The error bounds of the copy decide the nearest centroid
+// of most points. For the other points, the distances of the remaining candidates are computed as in simd_large_dim. If
+// memory does not suffice for the copy, passes read the points. Floor: n d bytes read, n k d products of bytes.
 //
 // A second byte. The centroids of few clusters in many columns are close together compared with the spread of the
-// points, and the copy leaves many points undecided in every pass. For each undecided point the search reads all
-// coordinates, which are four or eight times the bytes of the copy. So with up to 12 clusters, the coordinates of an
-// undecided point get a second byte, which decides almost all points. Bounds are not used here, for two reasons. A
+// points, and the copy leaves many points undecided in every pass. For each undecided point, the search reads all
+// coordinates, which take four or eight times as many bytes as the copy. So with up to 12 clusters, the coordinates of
+// an undecided point get a second byte, which decides almost all points. Bounds are not used here, for two reasons. A
 // search of the copy takes no longer than reading the bounds, and the full search that computes bounds would read all
 // coordinates.
 //
@@ -180,7 +181,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
     quantize_points(filter, rows, count, scratch, points);
 
     Best best[sub_block];
-    std::int32_t limits[sub_block];  // a centroid with a score above this is certainly farther
+    std::int32_t limits[sub_block];  // a centroid with a score above the limit is certainly farther than the best one
     bool was_rechecked[sub_block];
     for (std::int64_t point = 0; point < count; ++point) {
       best[point] = {undecided.distances[first + point], undecided.labels[numbers[point]]};
@@ -431,8 +432,8 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
   else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
   else if (phase_ == Phase::bounds) {
     const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
-    // Measurements gave these factors: searching a pair in a pass with bounds costs 4.5 or 1.25 times as much as in a
-    // plain pass.
+    // In a pass with bounds, searching a pair costs 4.5 times as much as in a plain pass if plain passes are cheap, and
+    // otherwise 1.25 times as much (both measured).
     if (static_cast<double>(searched) * (cheap_ ? 4.5 : 1.25) <= plain) return;
     phase_ = Phase::plain;  // the centroids still move too far for bounds
     start_below_ = changed / 4;
@@ -512,8 +513,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. If there is a single group, this costs little more than the distance
-// to the point's centroid, and it also yields new bounds.
+// Searches all clusters for the undecided points. If there is a single group, this search costs little more than
+// computing the distance to the point's centroid, and it yields new bounds in addition.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

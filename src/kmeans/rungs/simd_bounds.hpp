@@ -32,7 +32,7 @@ struct BoundGroups {
 struct BoundsScratch : FilterScratch {
   BoundsScratch(const Shape& shape, bool has_copy);
 
-  std::vector<std::int32_t> active;  ///< indices in the block of the points that the bounds leave undecided
+  std::vector<std::int32_t> active;  ///< points that the bounds leave undecided, as indices in the block
   std::vector<double> distances;     ///< canonical squared distances of the active points to their centroids
   std::vector<std::int32_t> queues;  ///< per group: the points of the sub-block for which the group is searched
   ByteScratch bytes;                 ///< scratch memory of searches of the copy

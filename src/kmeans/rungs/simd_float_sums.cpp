@@ -9,7 +9,8 @@
 // iteration are canonical for its centroids. The centroids, and through them later labels, depend on the number of
 // threads.
 //
-// Work per iteration: the search of simd_small_dim, n (d + 2) additions, and threads k (d + 2) additions at the end.
+// Work per iteration: the search of simd_small_dim, n (d + 2) additions, and `threads` * k (d + 2) additions at the
+// end.
 // Memory: 8 k (d + 2) bytes per thread, and the memory of the search.
 // Limits: d <= 16.
 #include <memory>
@@ -39,7 +40,7 @@ class FloatSumsEngine {
     for (int part = 0; part < threads_; ++part) {
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
-        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // allocated on the thread's own pages
+        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // allocated by the thread that uses it
         worker->sums.clear();
         const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
         for (std::int64_t first = range.begin; first < range.end; first += block_points) {

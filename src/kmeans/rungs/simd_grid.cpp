@@ -1,26 +1,26 @@
 // simd_grid: a table over a grid of cells gives most labels by look-up. The production variant up to 3 columns.
 //
-// The idea. In few dimensions the regions of the clusters are few, large and convex, so most of space is deep inside
-// one region. A regular grid over the bounding box of the points is classified once for each set of centroids
+// The idea. In few dimensions, the regions of the clusters are few, large and convex, so most of the space is deep
+// inside one region. A regular grid over the bounding box of the points is classified once for each set of centroids
 // (cell_table.cpp). If only one cluster can be nearest in a cell, the cell gives its label to every point in it. A cell
 // across a border lists its few candidates. One index computation and one look-up replace k distances per point, for
 // any k.
 //
 // * Certainty. The index of a point is computed in the data's own arithmetic: v = x - origin, u = v * scale, and u is
-//   rounded to the nearest integer. Two roundings change u by at most 2^(1-p) of its value (p = 24 or 53 bits), which
-//   is less than cells * 2^(2-p). Each cell is enlarged by this slack before it is classified, so a point is always
-//   inside the cell of its index. The classification covers the rounding of the canonical distance, and never settles
-//   equal distances.
+//   rounded to the nearest integer. Two roundings change u by at most 2^(1-p) of its value (p = 24 or 53 bits). This
+//   change is less than cells * 2^(2-p). Each cell is enlarged by this slack before it is classified, so a point is
+//   always inside the cell of its index. The classification allows for the rounding of the canonical distance. It never
+//   decides between two clusters at equal distance.
 // * Doubt. Points in cells with candidates are queued. The canonical chain in double compares only these candidates,
 //   and the lowest cluster wins ties. simd_small_dim treats its doubtful points in the same way. It finds them by a
 //   float filter; here the grid finds them.
 // * Grid size. Cells are as close to cubes as possible. Their number grows with the number of points, up to the number
 //   that fits in the L2 cache. A sample of the points detects outliers, which fall into the outermost cells. These
-//   cells extend outwards without limit. In three dimensions points often occupy only a part of space, like the colours
-//   of a photograph. So a grid of up to 2^21 cells is tried first. It is used if there is at most one occupied cell per
-//   16 points, because only occupied cells are classified and their entries fit in the caches. If a sample shows that
-//   most points are in cells of many candidates, as with clusters much smaller than a cell, the pass uses the filter of
-//   simd_small_dim instead.
+//   cells extend outwards without limit. In three dimensions, points often occupy only a part of space, like the
+//   colours of a photograph. So a grid of up to 2^21 cells is tried first. It is used if there is at most one occupied
+//   cell per 16 points, because only occupied cells are classified and their entries fit in the caches. If a sample
+//   shows that most points are in cells of many candidates, as with clusters much smaller than a cell, the pass uses
+//   the filter of simd_small_dim instead.
 //
 // Work per iteration: per point one index (five vector instructions per vector of coordinates), one look-up and one
 // comparison with the old label; and one read of the points, which is the bottleneck in two dimensions. For the table,
@@ -43,8 +43,8 @@
 #define GRADUS_KMEANS_SIMD_GRID
 namespace gradus::kmeans_detail {
 
-// Adding this constant to a number of at most a few thousands rounds the number to an integer in the low bits of the
-// sum.
+// If this constant is added to a number of at most a few thousand, the low bits of the sum hold the number, rounded to
+// an integer.
 template <class T>
 inline constexpr T index_magic = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
 
@@ -63,7 +63,7 @@ struct GridBlock {
   std::int32_t* longer;
 };
 
-/// Numbers of queued points.
+/// The numbers of queued points: points whose cell has two candidates, and points whose cell has more.
 struct Doubtful {
   std::int64_t pairs = 0;
   std::int64_t longer = 0;
@@ -214,7 +214,7 @@ Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
   }
   for (; index < block.count; ++index) {
     block.pairs[doubtful.pairs] = block.longer[doubtful.longer] = static_cast<std::int32_t>(index);
-    // The flag is only set in entries with several candidates.
+    // The flag `pair` is set only in entries of cells with several candidates.
     const bool pair = (labels[index] & CellTable::pair) != 0;
     doubtful.pairs += pair;
     doubtful.longer += labels[index] < 0 && !pair;
@@ -443,7 +443,8 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   return occupied;
 }
 
-// Returns true if the sampled points cost less with the grid than with the filter. Costs are rough numbers of cycles.
+// Returns true if the sampled points cost less with the grid than with the filter. Costs are rough estimates in CPU
+// cycles.
 template <class T>
 bool GridAssigner<T>::grid_pays() const {
   double cycles = 0;

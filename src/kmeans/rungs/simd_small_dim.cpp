@@ -5,7 +5,8 @@
 //
 // * Blocks. A block has 1024 points and a bounding box, computed once. A centroid is ruled out if its distance to the
 //   nearest point of the box exceeds the distance from another centroid to the farthest corner of the box. In shuffled
-//   data this removes only far-away centroids; in pictures and in sorted or clustered data it removes nearly all.
+//   data, this test removes only far-away centroids; in pictures and in sorted or clustered data, it removes nearly
+//   all.
 // * Scores. Let m be the middle of the box, y = x - m and z = c - m. Then D(x,c) = |y|^2 - 2 y.z + |z|^2, so the
 //   nearest centroid has the least score s = B + |z|^2 / 2 - y.z, which takes d fused multiply-adds. B makes every
 //   score positive, so that scores compare like the integers with the same bits. The low 4 bits then hold the
@@ -39,8 +40,8 @@ constexpr std::int64_t group_size = 16;  // the low bits of a score distinguish 
 constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and the inputs of the filter. Plain data, because code compiled for other instruction sets reads
-// it.
+// A block, its box, and the inputs of the filter. The struct holds only plain data, because code compiled for other
+// instruction sets reads it.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
@@ -70,7 +71,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Each kernel is compiled for a number D of columns. Above 8 columns, only some values of D exist: the number of
-// columns is rounded up to one of them, and the extra columns are zero.
+// columns is rounded up to one of these values, and the extra columns are zero.
 constexpr int largest_exact = 8;
 
 template <class T, int D>
@@ -84,7 +85,7 @@ template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // least squared distance of any centroid to its farthest corner of the box
+  double least_reach = HUGE_VAL;  // smallest value, over all centroids, of the squared distance to the farthest corner
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
@@ -149,7 +150,7 @@ HWY_INLINE auto first_of_eight(std::int64_t count) {
     return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
 }
 
-// Transposes eight rows of eight elements and stores the columns at a distance of tile_stride elements.
+// Transposes eight rows of eight elements and stores the eight columns, each tile_stride elements after the one before.
 template <class V>
 HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
   const hn::FixedTag<float, 8> eight;
@@ -210,7 +211,8 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
   [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto put = [&](int dim, std::int64_t index, auto values) {
-    // This rounds once to T and once to float; the product with a power of two is exact.
+    // The result is rounded once to T and once to float. The product with `scale` is exact, because `scale` is a power
+    // of two.
     const auto scaled =
         hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
     if constexpr (sizeof(T) == 4) hn::StoreU(scaled, lanes, block.tile + dim * tile_stride + index);
@@ -295,7 +297,7 @@ struct ScoreScale {
 
 template <class T, int D>
 ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
-  // A is an upper bound of all intermediate values of a score.
+  // `A` in the explanation above: an upper bound of all intermediate values of a score
   ScoreScale<D> result;
   double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
@@ -322,8 +324,8 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
   }
   // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. Its
   // exponent is limited for two reasons. T must be able to hold the scale, and the underflow of the canonical chain, d
-  // 2^-1074, must be negligible compared with the constant in the threshold. For smaller data, both the scores and the
-  // chain stay below that constant.
+  // 2^-1074, must be negligible compared with the constant in the threshold. If the data are too small to reach 1 with
+  // this exponent, both the scores and the chain stay below that constant.
   constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
@@ -410,8 +412,9 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Converts the results of the search to labels. If `are_clusters`, the results are clusters already. Otherwise the
-// result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its cluster.
+// Converts the results of the search to labels. If `are_clusters` is true, the results are clusters already. Otherwise
+// the result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its
+// cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -539,7 +542,7 @@ HWY_EXPORT(assign_small_f64);
 
 namespace {
 
-// Returns the number of columns of the kernel for `dimensions` columns.
+// Returns the column count D of the kernel that processes `dimensions` columns.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
 // Returns the number of rows of a tile, which is a multiple of eight because the transposition writes eight rows at a

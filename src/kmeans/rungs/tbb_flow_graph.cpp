@@ -13,14 +13,14 @@
 //
 // The graph covers one iteration. Lloyd's driver (lloyd.hpp) closes the loop, because stop requests, progress reports
 // and errors belong to the calling thread. The graph is built once and run in every iteration. It is stored as a list
-// of tasks and edges. Both oneTBB's graph and the picture of the variant option `dump_graph` are made from this list,
-// so the picture shows the graph that ran.
+// of tasks and edges. Both oneTBB's graph and the picture that the variant option `dump_graph` requests are made from
+// this list, so the picture shows the graph that ran.
 //
-// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; chunks k (d + 2)
+// Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; `chunks` * k (d + 2)
 // additions in the tree; n d elements read from memory. Memory: 8 k (d + 2) bytes per chunk (at most four chunks per
 // thread), and the total.
 // Limits: there are more copies of the sums than threads, so a large k d costs more than in the rungs before, and the
-// calling thread touches all copies first. With fewer than a thousand points there is one chunk, and one thread does
+// calling thread touches all copies first. With fewer than a thousand points, there is one chunk, and one thread does
 // all the work.
 // Source: oneTBB's flow graph (continue_node); work stealing: R. D. Blumofe and C. E. Leiserson, "Scheduling
 // multithreaded computations by work stealing", J. ACM 46 (1999).
@@ -116,7 +116,7 @@ class PinningObserver : public tbb::task_scheduler_observer {
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
-    // The threads of oneTBB are additional to the driver's OpenMP threads.
+    // oneTBB starts threads in addition to the driver's OpenMP threads.
     if (threads > 1 && core::count_startable(threads) < threads)
       throw Error("the system does not let this process start " + std::to_string(threads) +
                   " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
@@ -143,7 +143,7 @@ class FlowGraph {
 
  private:
   void run_task(std::size_t task) {
-    cpu::announce_seen(this);  // start() and all earlier work come before every task
+    cpu::announce_seen(this);  // all work before run() happens before every task
     for (const auto& [before, after] : tasks_.edges)
       if (after == task) cpu::announce_seen(&tasks_.tasks[before]);
     tasks_.tasks[task].run();
@@ -191,7 +191,7 @@ class Iteration {
   void make_tasks() {
     const int count = static_cast<int>(chunks_.size());
     const std::size_t start = tasks_.add("start", [] {}, {});
-    std::vector<std::size_t> ready(chunks_.size());  // the last task that wrote to the sums of each chunk
+    std::vector<std::size_t> ready(chunks_.size());  // for each chunk: the last task so far that writes its sums
     for (int chunk = 0; chunk < count; ++chunk) {
       const cpu::Range range = cpu::share(problem_.n(), chunk, count);
       ready[static_cast<std::size_t>(chunk)] =

@@ -19,7 +19,7 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr float farthest = 0x1p40F;  // limit of a scaled coordinate; rows farther out exclude no candidate
+constexpr float farthest = 0x1p40F;  // largest magnitude of a scaled coordinate; rows farther out exclude no candidate
 constexpr float nearest_zero = 0x1p-60F;
 
 // Subtracts the middle from a row, scales it, and converts it to float. Pads with zeros to whole vectors. Returns the
@@ -43,7 +43,7 @@ std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimen
   return whole;
 }
 
-// Packs a row's bytes contiguously, in whole vectors of floats, and computes the facts about it.
+// Packs a row's bytes contiguously, padded to whole vectors of floats, and computes the facts about the row.
 template <class T>
 void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile, std::uint8_t* out,
               ByteRowFacts facts) {
@@ -82,7 +82,8 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     rests = hn::MulAdd(rest, rest, rests);
     hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, out + dim);
   }
-  // Each vector lane sums a chain of terms; no chain exceeds `dimensions` + 32 terms.
+  // Each vector lane adds up a chain of terms. The rounding error grows with the length of the chain, which is at most
+  // `dimensions` + 32.
   const double rounding = static_cast<double>(dimensions + 32) * 0x1p-24;
   const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
   const auto rest = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, rests)));
@@ -105,8 +106,7 @@ void pack_row_f64(const double* row, const double* middle, double scale, std::in
   pack_row(row, middle, scale, dimensions, tile, out, facts);
 }
 
-// Packs the second bytes of a row. `first`: the row's first bytes in its panel. `length`: the bound of |s q| from the
-// first bytes.
+// Packs the second bytes of a row. `first`: the row's first bytes in its panel. `length`: the bound of |s q|.
 template <class T>
 void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, const std::uint8_t* first, float step,
                float length, float* tile, std::uint8_t* out, std::int64_t stride, ByteRestFacts facts) {
@@ -116,7 +116,8 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
   const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
   const std::int64_t quads = (dimensions + 3) / 4;
-  // Copies the first bytes to the memory in which the second bytes will replace them.
+  // Copies the row's first bytes to `out`. The loops below read the first bytes from `out` and then replace them by the
+  // second bytes.
   for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 4 * quad, first + 128 * quad, 4);
   __builtin_memset(out + 4 * quads, 128, static_cast<std::size_t>(stride - 4 * quads));
   const auto offset = hn::Set(integers, 128);
@@ -135,7 +136,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
   const bool has_bytes = largest >= nearest_zero;
-  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // without second bytes, any step is valid
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // if the row gets no second bytes, any step is valid
   const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
   const auto rest_back = hn::Set(f, rest_step);
   auto rests = hn::Zero(f);
@@ -156,7 +157,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   *facts.scale = rest_step;
   *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
                                      (1 + 0x1p-20));
-  // Covers the two roundings of each rest and the rounding to float.
+  // The second term covers the two roundings of each `rest` and the rounding to float.
   *facts.residual =
       static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
 }
@@ -172,7 +173,8 @@ void pack_rest_f64(const double* row, const double* middle, double scale, std::i
   pack_rest(row, middle, scale, dimensions, first, step, length, tile, out, stride, facts);
 }
 
-// Packs a candidate's integers and computes the facts about it. `moved` holds whole vectors of 16.
+// Packs a candidate's integers and computes the facts about it. `moved`: scratch for the row, padded to a multiple of
+// 16 numbers.
 template <class T>
 void pack_trial(const T* row, const T* middle, double scale, std::int64_t dimensions, double* moved,
                 TrialFacts& facts) {
@@ -248,17 +250,18 @@ void pack_trial_f64(const double* row, const double* middle, double scale, std::
   pack_trial(row, middle, scale, dimensions, moved, facts);
 }
 
-// The most candidates whose sums fit in registers: two sums per candidate, next to two vectors of points and one
-// candidate.
+// The largest number of candidates whose sums fit in registers: two sums per candidate, in addition to two vectors of
+// points and one candidate.
 constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
-// The same limit if both bytes are used. The registers then hold one vector of points.
+// The same limit if both bytes of the candidates are used. The registers then hold only one vector of points.
 constexpr std::int64_t most_pairs = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 
 #if GRADUS_INTEGER_PANELS
 constexpr std::int64_t lanes_together = vector_lanes;
 using Sum = DotVector;
 
-// Adds to sum[i] the products of 4 unsigned bytes and 4 signed bytes. The sum of any two products must not exceed 2^15.
+// Adds the products of 4 unsigned bytes and 4 signed bytes to sum[i]. The sum of two adjacent products must not exceed
+// 2^15.
 template <bool dot>
 HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -280,7 +283,7 @@ HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector 
 
 HWY_INLINE DotVector four_bytes_everywhere(const std::int32_t& four) {
 #if HWY_TARGET == HWY_AVX3
-  // Broadcasts from memory. Compilers choose a broadcast that occupies an execution port which the products need.
+  // Broadcasts from memory. The broadcast that compilers choose occupies an execution port which the products need.
   DotVector all;
   asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(four));
   return all;
@@ -337,7 +340,8 @@ HWY_INLINE Points load_points(const ByteRowsView& rows, std::int64_t at) {
   return {hn::LoadU(f, rows.scales + at), hn::LoadU(f, rows.residuals + at), hn::LoadU(f, rows.lengths + at)};
 }
 
-// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2, from the high bytes alone (`level` 0) or from both (1).
+// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2. `level` 0 uses only the high bytes of the candidate, `level` 1
+// both bytes.
 HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& trials, int level,
                                    std::int64_t candidate, FloatVector product) {
   const Floats f;
@@ -361,7 +365,7 @@ template <class Mask>
 HWY_INLINE std::uint32_t bits_of(Mask mask) {
   std::uint8_t bytes[8];
   hn::StoreMaskBits(Floats(), mask, bytes);
-  // Reads as many bytes as were written, so that the load is forwarded from the store.
+  // Reads exactly the number of bytes that were written, so that the CPU can forward the load from the store.
   if constexpr (lanes_together == 16) {
     std::uint16_t bits;
     __builtin_memcpy(&bits, bytes, sizeof bits);
@@ -371,8 +375,8 @@ HWY_INLINE std::uint32_t bits_of(Mask mask) {
   }
 }
 
-// Computes the products q.h of a panel's points and a group of candidates, and writes them to `products`. Calls
-// use(lane, points, index of the candidate in the group, product) for each vector.
+// Computes the products q.h of a panel's points and a group of candidates, and writes them to `products`. For each
+// vector of points and each candidate, calls use(lane, points, index of the candidate in the group, product).
 template <std::int64_t count, bool dot, class Use>
 HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                                std::int64_t first, std::int32_t* products, const Use& use) {
@@ -385,7 +389,7 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
     for (std::int64_t index = 0; index < count; ++index)
       sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
     for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
-      // Prefetches the next panel, because with few candidates the hardware's prefetching would be too late.
+      // Prefetches the next panel. With few candidates, the hardware's prefetching would come too late.
       for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
         __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
       const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
@@ -442,12 +446,13 @@ HWY_INLINE void multiply_groups(const ByteRowsView& rows, const ByteTrialsView& 
   }
 }
 
-// Adds the second byte of one candidate: calls use(lane, points, product 128 q.h + q.l) for all points of a panel.
+// Adds the second byte of one candidate to its products. Calls use(lane, points, product 128 q.h + q.l) for all points
+// of a panel.
 template <bool dot, class Use>
 HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                        std::int64_t candidate, const std::int32_t* products, const Use& use) {
   const Floats f;
-  constexpr std::int64_t chains = 4;  // number of independent sums, which hide the latency of a product
+  constexpr std::int64_t chains = 4;  // number of independent sums; they hide the latency of a product
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.low + candidate * trials.stride;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
@@ -516,14 +521,15 @@ std::int64_t find_nearer_with(const ByteRowsView& rows, const ByteTrialsView& tr
   return found;
 }
 
-// Computes, for each point of a panel, the lowest upper bound with which a candidate may still be the nearest. A bound
-// is larger if the candidate is nearer. `best` is the greatest lower bound of all candidates, from bound_below(). Upper
-// bounds come from bound_above().
+// Computes a threshold `least` for each point of a panel. A candidate whose upper bound is below the threshold cannot
+// be the nearest. Upper bounds come from bound_above(), lower bounds from bound_below(). Both bound (|x'|^2 - |x -
+// y|^2) / 2, which is larger if the candidate is nearer. `best` is the greatest lower bound of all candidates.
 //
-// A candidate is certainly farther than another one if its upper bound is below the lower bound of the other candidate
-// by more than the errors of both canonical chains. Each chain errs by at most (d + 2) 2^-53 of its distance, and a
-// distance is at most 2 |x'|^2 + 2 |y'|^2. The bounds b of the candidates already have a margin of 2^-20, which covers
-// the part in |y'|^2. This function subtracts the part in |x'|^2: 2^-20 |x'|^2 / 2.
+// The threshold is `best` minus a margin for the errors of the canonical chains. If a candidate's upper bound is below
+// `best` by more than the errors of both canonical chains, the candidate is certainly farther than the best one. Each
+// chain errs by at most (d + 2) 2^-53 of its distance, and a distance is at most 2 |x'|^2 + 2 |y'|^2. The terms b of
+// the candidates already have a margin of 2^-20, which covers the part in |y'|^2. This function subtracts a margin for
+// the part in |x'|^2: 2^-20 |x'|^2 / 2.
 HWY_INLINE void find_least(const float* half_squares, const float* best, float* least) {
   const Floats f;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
@@ -585,14 +591,16 @@ std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& t
   return found;
 }
 
-// Compares a panel's points with a group of few candidates. Writes q.p, the upper bounds, and the greatest lower bound.
+// Compares a panel's points with a group of few candidates. Writes q.p, the upper bounds, and the greatest lower bound
+// of each point.
 template <std::int64_t count, bool dot>
 HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                              std::int64_t first, float* estimates, float* bounds, float* best) {
-  // Uses two vectors of points if the registers can hold their sums, because more independent sums hide the latency of
-  // a product.
+  // If the registers can hold the sums of two vectors of points, processes two at a time. More independent sums hide
+  // the latency of a product.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
-  constexpr std::int64_t ahead = 4096;  // prefetch distance in bytes; a whole long panel would evict the current one
+  // Prefetch distance in bytes; prefetching a whole long panel would evict the current one.
+  constexpr std::int64_t ahead = 4096;
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.pairs + 2 * first * rows.quads;
@@ -808,7 +816,8 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
       half_squares_(scales_.size()) {
   cpu::prefer_large_pages(values_.data(), static_cast<std::uint64_t>(values_.size()));
-  // A sample of the rows suffices. Points far outside its range cost time but no correctness.
+  // The middle and the scale are computed from a sample of the rows. Points far outside the sample's range cost time
+  // but cause no error.
   const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
   const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
@@ -848,7 +857,7 @@ void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
     if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_row_f32));
     else pack(HWY_DYNAMIC_DISPATCH(pack_row_f64));
   }
-  // Writes the panel in the order of its cache lines. Writing row by row would fetch each line once per row.
+  // Writes the panel one cache line after another. Writing one row after another would fetch each line once per row.
   for (std::int64_t quad = 0; quad < quads(); ++quad)
     for (std::int64_t place = 0; place < panel_rows; ++place)
       std::memcpy(out + 4 * (panel_rows * quad + place), packed + place * stride + 4 * quad, 4);
@@ -971,7 +980,8 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     half_[at] = static_cast<float>(0.5 * facts.squares / wide);
     half_above_[at] = static_cast<float>(0.5 * facts.squares * wide + 0x1p-110);
   }
-  // Reorders the integers group by group. Within a group, the same quad of all candidates is contiguous.
+  // Reorders the integers. The groups are stored one after another. Within a group, the words for the same quad of all
+  // candidates are contiguous.
   const auto interleave = [&](std::vector<std::int32_t>& to, std::int64_t group,
                               std::initializer_list<const std::int32_t*> from) {
     to.resize(from.size() * static_cast<std::size_t>(count_ * quads));

@@ -1,45 +1,51 @@
-// An 8-bit copy of the points. It yields lower bounds on squared distances at a fraction of the cost of the distances
-// themselves, and so proves that a candidate is no nearer to a point than the rows chosen before.
+// An 8-bit copy of the points. It gives lower bounds on squared distances at a fraction of the cost of the distances.
+// If such a bound shows that a candidate is no nearer to a point than the chosen rows, the distance is not computed.
 //
-// With m an approximate centre of the points, x' = x - m and y' = y - m:
+// Let x be a point, y a candidate, and m an approximate centre of the points. With x' = x - m and y' = y - m:
 //
 //   |x - y|^2 = |x'|^2 + |y'|^2 - 2 x'.y'
 //
-// A point is x' = s q + r: the bytes q are in -127..127, the scale s is per row (a global scale would leave short rows
-// no bits), and |r| is stored. A candidate is y' = t p + o: the integers p have 14 bits and are stored in two bytes, p
-// = 128 h + l with h in -63..63 and l in -64..63. Applying Cauchy-Schwarz twice gives
+// A point is stored as x' = s q + r. The bytes q are in -127..127. The scale s is per row, because a global scale would
+// leave no bits for short rows. Of the rest r, only the length |r| is stored. A candidate is stored as y' = t p + o.
+// The integers p have 14 bits and are stored in two bytes, p = 128 h + l with h in -63..63 and l in -64..63. Applying
+// Cauchy-Schwarz twice gives
 //
 //   |x'.y' - s t q.p| = |r.(t p) + r.o + s q.o| <= |r| (|t p| + |o|) + s |q| |o|.
 //
-// q.p = 128 q.h + q.l is computed as two byte products with 32-bit sums. They use the CPU's dot-product instructions
-// or, on older x86 CPUs, the byte multiplication, whose sums of two products do not saturate because h and l have seven
-// bits. q is stored as q + 128 so that one factor is unsigned; 128 times the sum of h or l is subtracted again. The
-// second product is computed only where the first one, with p = 128 h, does not exclude the candidate for all 32 points
-// of a panel. Each of the 32 points has one vector lane, so no sum runs across lanes.
+// q.p = 128 q.h + q.l is computed as two byte products with 32-bit sums. They use the CPU's dot-product instructions.
+// On older x86 CPUs, they use the byte multiplication instead. Its sums of two products do not saturate, because h and
+// l have only seven bits. q is stored as q + 128, so that one factor is unsigned; 128 times the sum of h or l is
+// subtracted afterwards. The first product, with p = 128 h, already gives a bound. If this bound excludes the candidate
+// for all 32 points of a panel, the second product is not computed. Each of the 32 points has one vector lane, so no
+// sum crosses lanes.
 //
-// Let C be the point's current distance. A candidate y is excluded for x if its canonical distance is proved >= C:
+// Let C be the squared distance of x to its nearest chosen row. Candidate y is excluded for x if its canonical squared
+// distance is proved to be at least C:
 //
 //   s (t q.p) + (s |q| |o| + (|r| w - b)) <= a,    a = (|x'|^2 - C) / 2,   b = |y'|^2 / 2,   w = |t p| + |o|
 //
 // The inequality is evaluated in float. With u = 2^-24, rounding errors are covered as follows:
 //
-// * x' is computed in float. Subtracting m rounds once, relative to the result (a double point is subtracted in double
-//   and then rounded to float: twice). The true x' therefore differs by at most 2 u |x'|, which is added to |r| and
-//   whose square is subtracted from |x'|^2. A float sum over d squares has a relative error of at most (d + 16) u.
+// * x' is computed in float. If x is float, subtracting m rounds once, relative to the result. If x is double, the
+//   difference is first rounded to double and then to float. In both cases, the true x' differs by at most 2 u |x'|.
+//   This amount is added to |r|, and its effect on |x'|^2 is subtracted from |x'|^2. A float sum of d squares has a
+//   relative error of at most (d + 16) u.
 // * The integers are below 2^31 for up to 2^17 columns. Converting them to float, combining them and multiplying by t
-//   errs by at most 5 u |q| (128 |h| + |l|) t. Three times this error is added to |o|.
-// * The additions and products round by at most u times each term. To cover this, |o|, w and b are enlarged or reduced
-//   by a relative 2^-18, in the safe direction.
-// * The canonical chain is within a relative (d + 2) 2^-53 of the distance, and within d 2^-1074 where it underflows. C
-//   is enlarged by a relative (d + 16) 2^-52, and a is lowered by 2^-100.
-// * All values are scaled by a power of two, at most 2^300, that brings the extent of the points near 1. Products that
-//   underflow in float are below the 2^-100. Rows farther out than 2^40 never exclude a candidate (a = -2^120), and
-//   candidates that far out are never excluded (b = -infinity). The bound then costs time but never correctness.
+//   causes an error of at most 5 u |q| (128 |h| + |l|) t. Three times this error is added to |o|.
+// * Each addition and product rounds by at most u times each term. To cover this, |o|, w and b are enlarged or
+//   reduced by a relative 2^-18, whichever is safe.
+// * The canonical chain differs from the distance by at most a relative (d + 2) 2^-53, and by at most d 2^-1074 if the
+//   chain underflows. To cover this, C is enlarged by a relative (d + 16) 2^-52, and a is lowered by 2^-100.
+// * All values are scaled by a power of two, at most 2^300, which brings the extent of the points near 1. The 2^-100 by
+//   which a is lowered also covers products that underflow in float. Rows farther out than 2^40 never exclude a
+//   candidate (a = -2^120). Candidates farther out than 2^40 are never excluded (b = -infinity). Distant rows thus cost
+//   time, but the result stays correct.
 //
-// If the nearest of a few candidates is needed for each row, a row can have a second byte, x' = s q + s' q' + r', where
-// s' q' approximates r. It is computed for the rows that the first byte left open, when their coordinates have been
-// read anyway. The next time, such a row costs d more bytes instead of its coordinates. The same bound holds with s q.p
-// + s' q'.p, |r'| and |s q| + |s' q'| in place of s q.p, |r| and s |q|; it is evaluated in double.
+// Second bytes. If the nearest of a few candidates is needed for each row, a row can have a second byte per column:
+// x' = s q + s' q' + r', where s' q' approximates r. Second bytes are computed for the rows that the first bytes left
+// open, because the coordinates of these rows have been read anyway. The next time, such a row costs d more bytes, but
+// its coordinates are not read. The same bound holds with s q.p + s' q'.p, |r'| and |s q| + |s' q'| in place of s q.p,
+// |r| and s |q|. It is evaluated in double.
 //
 // Floor for a step with L candidates: n d bytes read and n d L byte products.
 #pragma once
@@ -55,7 +61,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// The copy as the kernels use it. A plain struct, because it is passed to code compiled for other instruction sets.
+/// The copy, as the kernels use it. The struct is plain, because it is passed to code compiled for other instruction
+/// sets.
 struct ByteRowsView {
   std::int64_t quads;          ///< dimensions / 4, rounded up
   const std::uint8_t* panels;  ///< [panel of 32 rows][quad][row][4]: q + 128
@@ -71,7 +78,7 @@ struct ByteRowsView {
   const float* rest_lengths;    ///< per row: upper bound of |s q| + |s' q'|
 };
 
-/// Pointers to which the facts about a row are written.
+/// The places to which the facts about a row are written.
 struct ByteRowFacts {
   float* scale;
   float* residual;
@@ -85,7 +92,7 @@ struct ByteRestFacts {
   float* length;
 };
 
-/// A candidate's integers and their sums.
+/// A candidate's integers, and the facts from which its bounds are computed.
 struct TrialFacts {
   std::uint8_t* high;     ///< output: h
   std::uint8_t* low;      ///< output: l
@@ -103,16 +110,16 @@ struct TrialFacts {
 
 struct ByteTrialsView {
   struct Level {
-    const float* steps;   ///< t for one unit of the integer
-    const float* errors;  ///< upper bound of |o|
-    const float* norms;   ///< w
+    const float* steps;   ///< per candidate: t times the unit of the integer (1 or 128)
+    const float* errors;  ///< per candidate: upper bound of |o|
+    const float* norms;   ///< per candidate: w
   };
   std::int64_t count;
-  std::int64_t group;               ///< number of candidates in each group; the last group may have fewer
-  std::int64_t pair_group;          ///< number of candidates in each group of `pairs`
-  std::int64_t stride;              ///< 32-bit words per candidate in `rows_high` and `low`: whole vectors
-  const std::int32_t* high;         ///< [group][quad][candidate of the group]: four h
-  const std::int32_t* pairs;        ///< for few candidates: [group][quad][candidate of the group]: four h, four l
+  std::int64_t group;        ///< number of candidates per group; the last group may have fewer
+  std::int64_t pair_group;   ///< number of candidates per group of `pairs`
+  std::int64_t stride;       ///< number of 32-bit words per candidate in `rows_high` and `low`, padded to whole vectors
+  const std::int32_t* high;  ///< [group][quad][candidate of the group]: four h
+  const std::int32_t* pairs;  ///< only for few candidates: [group][quad][candidate of the group]: four h, then four l
   const std::int32_t* rows_high;    ///< [candidate][quad]: four h
   const std::int32_t* low;          ///< [candidate][quad]: four l
   const std::int32_t* high_starts;  ///< -128 * sum of h
@@ -122,19 +129,19 @@ struct ByteTrialsView {
   const float* half_above;  ///< upper bound of b
 };
 
-/// A candidate that some of the 32 points of a panel do not exclude.
+/// A candidate that is still possible for some of the 32 points of a panel.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< one bit per point that does not exclude the candidate
+  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for the point
 };
 
-/// The largest number of candidates for which ByteRows::settle() finds the nearest one of each row.
+/// The largest number of candidates that ByteRows::settle() supports.
 inline constexpr std::int64_t few_candidates = 12;
 
 template <class T>
 class ByteRows;
 
-/// Candidates as integers of two bytes. Reuse the object to avoid allocations.
+/// Candidates, stored as integers of two bytes. Reuse the object to avoid allocations.
 class ByteTrials {
  public:
   template <class T>
@@ -161,7 +168,9 @@ struct ByteScratch {
   std::vector<std::int32_t> products;
   std::vector<float> estimates;  ///< q.p; only for few candidates
   std::vector<float> bounds;
-  std::vector<std::uint32_t> open;  ///< for few candidates: the points to which each candidate may be nearest
+  /// Used only for few candidates. For each candidate, one bit per point: set if this candidate may be the nearest to
+  /// the point.
+  std::vector<std::uint32_t> open;
 
   void make(std::int64_t candidates) {
     undecided.resize(static_cast<std::size_t>(candidates));
@@ -180,14 +189,15 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
-  /// Allocates memory for the second bytes. Afterwards no row has a second byte yet.
+  /// Allocates memory for second bytes, which copy_rest() fills. Until then, no row has second bytes.
   void make_rests();
 
   /// Copies the rows of one panel. Call it before all other functions for these rows. The initial limits exclude every
   /// candidate. `scratch` holds scratch_floats(columns()) floats and needs no alignment.
   void copy_panel(std::int64_t panel, float* scratch);
 
-  /// Sets the distance of a row's nearest chosen row. Candidates at this distance or farther are excluded.
+  /// Sets the squared distance between a row and its nearest chosen row. From then on, candidates at this distance or
+  /// farther are excluded.
   void set_limit(std::int64_t row, double distance) {
     float& limit = limits_[row];
     if (distance == 0) {
@@ -195,11 +205,11 @@ class ByteRows {
       return;
     }
     const double value = static_cast<double>(half_squares_[row]) - distance * scale_ * half_scale_;
-    // The limit is at least -2^120, and every bound of a candidate is larger, so a limit of -2^120 excludes none.
+    // The bound of any candidate is larger than -2^120, so the limit -2^120 excludes no candidate.
     limit = static_cast<float>(std::max(value - std::abs(value) * 0x1p-22 - 0x1p-100, -0x1p120));
   }
 
-  /// Stops excluding candidates for the row by their distance.
+  /// Removes the row's limit, so that no candidate is excluded because of its distance to the row.
   void set_no_limit(std::int64_t row) { limits_[row] = -0x1p120F; }
 
   /// Finds, for each of a panel's points, the candidates that are not excluded. Writes them to scratch.undecided in
@@ -209,17 +219,19 @@ class ByteRows {
   /// Like find_nearer(), but also omits candidates that are certainly not the nearest of all candidates.
   std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// For few candidates: stores in labels[], for each of a panel's 32 rows, a candidate that may be the nearest.
-  /// Ignores the rows' limits. Returns the rows for which other candidates, listed in scratch.open, may be as near.
+  /// Only for few candidates. Stores in labels[], for each of a panel's 32 rows, a candidate that may be the nearest.
+  /// Ignores the rows' limits. Returns a mask of the rows to which another candidate may be at least as near.
+  /// scratch.open lists these candidates.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// Removes the candidates that cannot be the nearest to an open row with a second byte. Returns how many remain.
+  /// Removes the candidates that cannot be the nearest to an open row. The row must have second bytes. Returns the
+  /// number of remaining candidates.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 
   bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
 
-  /// Computes the second byte of a row if the row can have one and make_rests() was called. Threads may process
+  /// Computes the second bytes of a row, if the row can have any and make_rests() was called. Threads may process
   /// different rows concurrently.
   void copy_rest(std::int64_t row, float* scratch);
 
@@ -238,16 +250,17 @@ class ByteRows {
  private:
   ByteRowsView view() const;
   std::int64_t quads() const { return (points_.columns() + 3) / 4; }
-  /// Distance between packed rows. It is an odd number of vectors, because otherwise the rows would share a few cache
+  /// Distance between packed rows: an odd number of vectors. With an even number, the rows would share a few cache
   /// sets.
   static constexpr std::int64_t packed_stride(std::int64_t columns) { return ((columns + 15) / 16 | 1) * 16; }
   static constexpr std::int64_t rest_stride(std::int64_t columns) { return (columns + 63) / 64 * 64; }
 
   MatrixView<const T> points_;
   std::vector<T> middle_;
-  bool dot_instructions_;  ///< true if the CPU multiplies bytes and adds to 32 bits in one instruction
+  bool dot_instructions_;  ///< true if the CPU has an instruction that multiplies bytes and adds the products to 32-bit
+                           ///< sums
   double scale_ = 1;
-  double half_scale_ = 0.5;  ///< half of scale_, widened by the error of the canonical chain
+  double half_scale_ = 0.5;  ///< half of scale_, enlarged to cover the error of the canonical chain
   Buffer<std::uint8_t> values_;
   Buffer<float> scales_, residuals_, lengths_, limits_, half_squares_;
   Buffer<std::uint8_t> rests_;

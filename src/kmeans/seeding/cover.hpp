@@ -1,12 +1,13 @@
-// Groups the points by their nearest chosen row and keeps the squared distances. k-means++ and k-means|| query both
-// repeatedly. By the triangle inequality, most points need not be read.
+// Groups the points by their nearest chosen row and stores the squared distances, for k-means++ and k-means||. These
+// methods compare candidates with all points again and again. By the triangle inequality, most points need not be read.
 //
 // Let c be the nearest chosen row of a point x, and D the squared distance. If D(c, y) >= 4 D(x, c), then a candidate y
-// is no nearer to x than c is. The points are kept in chunks of some thousand. A chunk is ordered by chosen row, and
-// the points of a chosen row form a segment. Each segment stores its largest distance, so one comparison can exclude it
-// for all candidates. With few dimensions, after some steps a step reads only the points near the candidates. The
-// results have the same bits as a plain loop over all n points.
-// Source: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
+// is no nearer to x than c is. The points are divided into chunks of some thousand points. The points of a chunk are
+// ordered by their nearest chosen row, and the points with the same chosen row form a segment. Each segment stores its
+// largest distance to the chosen row, so one comparison shows whether a candidate can be nearer to any point of the
+// segment. With few dimensions, each step after the first steps reads only the points near the candidates. The results
+// have the same bits as a plain loop over all n points. Source: E. Raff, "Exact acceleration of k-means++ and
+// k-means||" (IJCAI 2021).
 //
 // Memory: 10 bytes per point (a distance and a place in the order), and 16 bytes per segment of each chunk.
 #pragma once
@@ -33,8 +34,8 @@ class Cover final : public Potential<T> {
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch_points);
-    // Gives a chunk about 64 points per segment, which keeps the cost of segments small. If the threads need more
-    // chunks, chunks are smaller.
+    // A chunk gets about 64 points per segment, which keeps the cost of segments small. If the threads need more chunks
+    // than this gives, chunks are smaller.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
@@ -122,23 +123,25 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_chunk_rows = 65536;  // the order stores a place in a chunk in 16 bits
-  static constexpr std::int64_t ahead = 32;               // prefetch distance, in points
-  static constexpr std::int64_t batch_points = 256;       // number of points whose distances are computed together
+  // The order stores the place of a point in its chunk in 16 bits.
+  static constexpr std::int64_t most_chunk_rows = 65536;
+  static constexpr std::int64_t ahead = 32;          // prefetch distance, in points
+  static constexpr std::int64_t batch_points = 256;  // number of points whose distances are computed together
 
   struct Segment {
-    double radius = 0;  ///< the largest squared distance of its points to the chosen row
+    double radius = 0;  ///< the largest squared distance between the segment's points and the chosen row
     std::int32_t chosen = 0;
     std::uint32_t count = 0;
   };
 
-  /// Points of one segment, the candidates within reach, and their distances. One object per thread.
+  /// Some points of one segment, the candidates that may be nearer to these points, and the distances between points
+  /// and candidates. One object per thread.
   struct Batch {
     std::size_t count = 0;
     std::int64_t rows[batch_points];
     const T* addresses[batch_points];
     double closest[batch_points];
-    double weights[batch_points];  ///< used only if points have weights
+    double weights[batch_points];  ///< filled only if points have weights
     std::vector<std::size_t> candidates;
     std::vector<const T*> candidate_addresses;
     std::vector<double> distances;  ///< [candidate][row]
@@ -150,13 +153,16 @@ class Cover final : public Potential<T> {
       target.resize(static_cast<std::size_t>(rows));
       gained.resize(candidates);
     }
-    std::vector<std::uint8_t> target;  ///< for each place in the chunk: 0, or 1 + the index of the new chosen row
-    std::vector<char> losers;          ///< for each segment: nonzero if it loses points
-    std::vector<std::vector<std::uint16_t>> gained;  ///< for each new chosen row: the places of its points
+    /// For each place in the chunk: 0 if the point stays, otherwise 1 + the index of its new chosen row.
+    std::vector<std::uint8_t> target;
+    std::vector<char> losers;  ///< for each segment: nonzero if some of its points leave it
+
+    /// For each new chosen row: the places of the points that it gains.
+    std::vector<std::vector<std::uint16_t>> gained;
   };
 
-  /// Stores, for each chosen row and candidate, the distance up to which points of the chosen row cannot be nearer to
-  /// the candidate.
+  /// For each pair of a chosen row and a candidate, stores a squared distance. If a point of the chosen row is within
+  /// this distance of the chosen row, the point cannot be nearer to the candidate than to the chosen row.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
@@ -164,8 +170,8 @@ class Cover final : public Potential<T> {
       for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
-      // D and 4 D each have a relative error of about (d + 2) / 2 units in the last place, except near the smallest
-      // doubles. The factor covers an error eight times as large.
+      // The computed values of D and 4 D each have a relative error of about (d + 2) / 2 units in the last place,
+      // except near the smallest doubles. The factor covers eight times this error.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
 #pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch_points)
       for (std::size_t first = 0; first < chosen; first += batch_points) {
@@ -190,8 +196,8 @@ class Cover final : public Potential<T> {
       cover.honour_stop();
     }
 
-    /// Collects the points of the chunk to which a candidate may be nearer. Fills `batch` with points of one segment at
-    /// a time, and calls `use(segment's number)` each time.
+    /// Collects the points of the chunk to which a candidate may be nearer. Fills `batch` with some points of one
+    /// segment, calls `use(segment's number)`, and then continues with the next points.
     template <class Use>
     void for_each_batch(std::size_t chunk, Batch& batch, const Use& use) const {
       const std::vector<Segment>& segments = cover_.chunks_[chunk];
@@ -206,11 +212,11 @@ class Cover final : public Potential<T> {
           choose_candidates(segment, batch);
           while (at < end) {
             if (cover_.stop_.stop_requested()) return;
-            // Writes every point and then increases the count only if the point qualifies. A branch would be
-            // unpredictable.
+            // Writes every point, but increases the count only if the point may be nearer to a candidate. A branch
+            // would be unpredictable.
             batch.count = 0;
             for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
-              // Prefetches only within the chunk, because another thread may change the next chunk's order.
+              // Prefetches only within the chunk, because another thread may be changing the order of the next chunk.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
               batch.rows[batch.count] = row;
@@ -276,8 +282,8 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// Computes the sum of `batch` in total() if each point could also choose a row at the given distances. Returns it
-  /// plus a term that depends only on `batch`.
+  /// Returns what the points of `batch` would contribute to total() if each point could also choose a row at the given
+  /// distance. The result includes an additional term that depends only on the number of points.
   std::uint64_t total_with(const Batch& batch, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;
@@ -290,7 +296,8 @@ class Cover final : public Potential<T> {
     return sum;
   }
 
-  /// Moves a point to the nearest new row if that row is nearer than the current row. Returns true if it is.
+  /// Moves a point to the nearest new row, if this row is nearer than the point's current row. Returns true if the
+  /// point moves.
   bool lower(std::size_t chunk, const Batch& batch, std::size_t index, Moves& moves) {
     const std::int64_t row = batch.rows[index];
     double least = batch.closest[index];
@@ -303,13 +310,13 @@ class Cover final : public Potential<T> {
       }
     }
     if (nearest == moves.gained.size()) return false;
-    // Chunks consist of whole blocks of the sums, so no other thread changes this block.
+    // No other thread changes this block of the sums, because a chunk consists of whole blocks.
     Potential<T>::lower(row, least);
     moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
     return true;
   }
 
-  /// Moves points to new segments at the end of the chunk.
+  /// Moves points of a chunk to new segments. The new segments follow the old ones.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);
@@ -355,8 +362,10 @@ class Cover final : public Potential<T> {
     }
   }
 
-  std::int64_t at_once_ = 0;     ///< number of points per batch; less than batch_points if rows are long
-  Buffer<std::uint16_t> order_;  ///< for each chunk: the row numbers relative to its first row, segment by segment
+  std::int64_t at_once_ = 0;  ///< number of points per batch; less than batch_points if rows are long
+
+  /// For each chunk, segment by segment: the row numbers relative to the first row of the chunk.
+  Buffer<std::uint16_t> order_;
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
 };

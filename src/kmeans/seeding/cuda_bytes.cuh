@@ -1,23 +1,23 @@
 // An 8-bit copy of the points. For most pairs of a point x and a candidate y, the copy proves that y is no nearer to x
-// than x's current chosen row. The copy has a quarter to an eighth of the points' bytes, and its products run on the
-// tensor cores. Only undecided pairs need the canonical chain.
+// than the chosen row that is nearest to x. The copy is four to eight times smaller than the points, and its products
+// run on the tensor cores. Only undecided pairs need the canonical chain.
 //
-// Rows are shifted by a middle m and scaled by a power of two to magnitude at most 1. Row x becomes s_x q_x with
-// integers |q| <= 127, and e_x is the length of the rounding error. Then
+// Rows are shifted by a middle m and scaled by a power of two to magnitude at most 1. The copy of row x is s_x q_x with
+// integers |q| <= 127. Let e_x be the length of the vector of rounding errors of this copy. Then
 //
 //     |x - y|  >=  |s_x q_x - s_y q_y| - e_x - e_y,
 //     |s_x q_x - s_y q_y|^2 = s_x^2 q_x.q_x + s_y^2 q_y.q_y - 2 s_x s_y q_x.q_y,
 //
-// where the integer products are exact. y is out of reach of x if that square is at least (r_x + e_y)^2, where r_x is
-// e_x plus the distance from x to its chosen row. Each rounding either goes in the safe direction or is below one of
-// these margins:
-//   * s^2 q.q is stored too small by a relative 2^-19. By |2 a b| <= a^2 + b^2, the few float roundings of the sum are
-//     below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), whatever cancels.
+// where the integer products are exact. Let r_x be e_x plus the distance from x to its nearest chosen row. If the
+// square |s_x q_x - s_y q_y|^2 is at least (r_x + e_y)^2, then y is out of reach of x. Each rounding either goes in the
+// safe direction or is smaller than one of these margins:
+//   * The stored value of s^2 q.q is too small by a relative 2^-19. Because |2 a b| <= a^2 + b^2, the few float
+//     roundings of the sum are below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), even if its terms cancel.
 //   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
-//   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88, far above the underflow
-//     losses of float products and of the squares in a chain of doubles (least_magnitude).
-// A bound that is infinite or NaN decides nothing.
+//   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88. Underflow of float
+//     products loses far less, and so does underflow of squares in a chain of doubles (least_magnitude).
+// A bound that is infinite or NaN excludes no candidate.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -38,19 +38,22 @@ constexpr int byte_columns = 4096;  ///< the largest number of columns for which
 constexpr double byte_margin = 0x1p-19;
 
 constexpr int tile_rows = 32;      ///< rows per tile; a warp processes one tile at a time
-constexpr int chunk_columns = 64;  ///< a lane reads 16 bytes of a chunk
+constexpr int chunk_columns = 64;  ///< columns per chunk; a lane reads 16 bytes of a row's chunk
 
-/// Returns the bytes per row: the columns rounded up to 16 bytes, which a thread loads at a time.
+/// Returns the number of bytes per row: one per column, rounded up to a multiple of 16, because a thread loads 16 bytes
+/// at a time.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
-/// Returns the residue e, the length of the vector of rounding errors, from the sum of its squares.
+/// Returns the residue e of a row, which is the length of its vector of rounding errors. `squares`: the sum of the
+/// squared rounding errors.
 __device__ inline float residue_of(double squares, int columns) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) + sqrt(static_cast<double>(columns)) * 0x1p-44);
 }
 
-/// The copy of the points on the GPU and the terms of the bound, like ByteRows (byte_rows.hpp) on the CPU. The copy
-/// consists of tiles of 32 rows. A tile consists of chunks of 64 columns, of which the last one may be narrower. In
-/// this order a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it multiplies.
+/// The copy of the points on the GPU, with the terms of the bound. ByteRows (byte_rows.hpp) is its counterpart on the
+/// CPU. The copy consists of tiles of 32 rows. A tile consists of chunks of 64 columns, of which the last one may be
+/// narrower. In this order, a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it
+/// multiplies.
 struct DeviceByteRows {
   signed char* bytes;
   float* lengths;  ///< [tile][Length][row of the tile]
@@ -59,17 +62,17 @@ struct DeviceByteRows {
 
   enum Length {
     of_scale,    ///< s
-    of_square,   ///< s^2 q.q, slightly too small
+    of_square,   ///< s^2 q.q, stored slightly too small
     of_reach,    ///< r
     of_residue,  ///< e
     kinds
   };
 
   __host__ __device__ int chunks() const { return (stride + chunk_columns - 1) / chunk_columns; }
-  /// Returns the number of 16-byte units of each row in a chunk.
+  /// Returns the number of 16-byte units that each row has in a chunk.
   __device__ int units_of(int chunk) const { return min(4, stride / 16 - 4 * chunk); }
   __device__ const signed char* tile(std::int64_t number) const { return bytes + number * (tile_rows * stride); }
-  /// Returns the address of 16 bytes of the row: the columns from 16 * unit on.
+  /// Returns the address of one 16-byte unit of a row. The unit holds the columns from 16 * unit on.
   __device__ signed char* unit_of(std::int64_t row, int unit) const {
     const int chunk = unit / 4;
     return bytes + row / tile_rows * (tile_rows * stride) + chunk * (tile_rows * chunk_columns) +
@@ -102,12 +105,14 @@ struct BytePoint {
   __device__ float least(const ByteCandidate& candidate, int product) const {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
-  /// Returns an upper bound of the squared distance. Stored squares are too small by 2^-19, and roundings are below
-  /// 2^-20 of them.
+  /// Returns an upper bound of the squared distance between the copies. To obtain an upper bound, corrects for two
+  /// errors: the stored squares are too small by a relative 2^-19, and the roundings are below a relative 2^-20 of
+  /// these squares.
   __device__ float most(float square_of_candidate, float least) const {
     return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }
-  /// Returns the squared distance between the copies from which on a candidate is proved no nearer than the chosen row.
+  /// Returns a threshold for the squared distance between the copies. If a candidate is at this distance or farther, it
+  /// is proved to be no nearer than the chosen row.
   __device__ float reached(float residue_of_candidate) const {
     const float sum = reach + residue_of_candidate;
     return sum * (sum * static_cast<float>(1 + byte_margin));
@@ -117,13 +122,14 @@ struct BytePoint {
   }
 };
 
-/// Returns the reach r of a point that may join a row whose copy is at most at the squared distance `most`. The margin
-/// of r exceeds the roundings of both distances, so every row that r excludes is strictly farther.
+/// Returns a new reach r for a point, given a row to which the point may move. `most`: an upper bound of the squared
+/// distance between their copies. The margin of r exceeds the roundings of both distances, so every row that r excludes
+/// is strictly farther than the given row.
 __device__ inline float reach_within(float most, float residue, float other_residue) {
   return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
 }
 
-/// Adds the products of 16 rows and 8 candidates, over 32 bytes each, to `sums`.
+/// Adds the products of 16 rows and 8 candidates to `sums`, over 32 bytes of each.
 __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned int a1, unsigned int a2,
                                       unsigned int a3, unsigned int b0, unsigned int b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -131,11 +137,11 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// Returns the bytes of shared memory for eight candidates. The layout [eight][chunk][lane], with 16 bytes each, is the
-/// order in which lanes multiply. Lane 4 g + t holds bytes of candidate g.
+/// Returns the bytes of shared memory for eight candidates. The layout is [group of eight][chunk][lane], with 16 bytes
+/// per lane, because lanes multiply in this order. Lane 4 g + t holds bytes of candidate g.
 __host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }
 
-/// Copies a row to the place of candidate `number`. If `row` is negative, writes zeros. Called by a whole warp.
+/// Copies a row to the place of candidate `number`, or writes zeros there if `row` is negative. Called by a whole warp.
 __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t row, int number, uint4* candidates) {
   const int chunks = rows.chunks();
   for (int unit = static_cast<int>(threadIdx.x % 32); unit < 4 * chunks; unit += 32) {
@@ -152,13 +158,13 @@ struct ByteStage {
   float lengths[DeviceByteRows::kinds][tile_rows];  ///< filled only with the first chunk of a tile
 };
 
-/// Pipelines the chunks of a warp's tiles to shared memory: while the warp multiplies one chunk, the next ones are
-/// loading.
+/// Copies the chunks of a warp's tiles to shared memory in a pipeline: while the warp multiplies one chunk, the next
+/// chunks are loading.
 class ByteStream {
  public:
   static constexpr int stages = 4;
 
-  /// `count` tiles; tile i is first + i * step.
+  /// A sequence of `count` tiles. The number of tile i is first + i * step.
   struct Tiles {
     std::int64_t first;
     int step;
@@ -169,7 +175,7 @@ class ByteStream {
 
   __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
 
-  /// Starts to copy the first chunks, without the lengths. Call it when the warp has used all earlier chunks.
+  /// Starts copying the first chunks, without their lengths. Call it when the warp no longer needs any earlier chunk.
   __device__ void start(const Tiles& tiles) {
     bytes_ = rows_.tile(tiles.first);
     lengths_ = lengths_of(tiles.first);
@@ -181,7 +187,7 @@ class ByteStream {
     __syncwarp();  // all lanes have read the previous lengths
     for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
   }
-  /// Starts to copy the lengths that start() omits.
+  /// Starts copying the lengths that start() leaves out.
   __device__ void ask_for_lengths(const Tiles& tiles) {
     const int chunks = rows_.chunks();
     int number = 0;
@@ -189,7 +195,7 @@ class ByteStream {
       bring_lengths(ring_[ahead], lengths_of(tiles.first + std::int64_t{number} * tiles.step));
     cuda::end_group();
   }
-  /// Waits for the copies of start() and ask_for_lengths(). Call it before the first next().
+  /// Waits until the copies of start() and ask_for_lengths() are complete. Call it before the first next().
   __device__ void begin() {
     cuda::wait_for_copies<0>();
     __syncwarp();  // all lanes see the lengths
@@ -251,7 +257,7 @@ class ByteStream {
   int taken_ = 0;
 };
 
-/// Reads the terms of the bound for a lane's four rows from the first chunk of their tile.
+/// Reads the terms of the bound for the four rows of a lane. `stage`: the first chunk of the rows' tile.
 __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4]) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
 #pragma unroll
@@ -262,9 +268,10 @@ __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4
   }
 }
 
-/// Adds the products of a lane's parts of a chunk and eight candidates to `sums`. Sums 0 and 1 belong to row g and
-/// candidates 2 t and 2 t + 1. Sums 2 and 3 belong to row g + 8, and the second half to rows g + 16 and g + 24. The
-/// bytes of rows and candidates have the same order of columns, so this order does not affect the products.
+/// Multiplies a lane's parts of a chunk by eight candidates and adds the products to `sums`. In sums[0], elements 0 and
+/// 1 belong to row g, and elements 2 and 3 to row g + 8. In sums[1], they belong to rows g + 16 and g + 24. The two
+/// elements of a row belong to candidates 2 t and 2 t + 1. Rows and candidates store their columns in the same order,
+/// so this order does not affect the products.
 __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4], const uint4& other) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -276,25 +283,25 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
 }
 
 /// Computes canonical distances with a warp. The lanes load the rows x together, so that neighbouring lanes read
-/// neighbouring bytes. Three pieces of each row are loading or in use at a time. The functions are not inlined, because
-/// their registers would add to the caller's.
+/// neighbouring bytes. Rows are loaded in pieces, and at any time three pieces of each row are loading or in use. The
+/// functions are not inlined, so that their registers do not add to the caller's registers.
 class Chains {
  public:
-  static constexpr int piece_bytes = 2048;  ///< bytes of a piece of all rows
+  static constexpr int piece_bytes = 2048;  ///< size of one piece of all rows, in bytes
   static constexpr int pieces_at_once = 3;
   static constexpr int bytes = pieces_at_once * piece_bytes;  ///< shared memory per warp, a multiple of 16
   static constexpr int most_side_by_side = 8;                 ///< the largest number of rows y in distances_to_all()
   static constexpr int bytes_of_others = 1024;                ///< additional shared memory of distances_to_all()
   static constexpr unsigned int everyone = 0xffffffffu;
 
-  /// Returns true if rows are loaded in pieces. Very short rows are not: a lane that reads a whole row already uses
-  /// whole cache lines.
+  /// Returns true if rows are loaded in pieces. Very short rows are loaded whole, because a lane that reads a whole
+  /// short row already uses whole cache lines.
   template <class T>
   __device__ static bool by_pieces(int columns, bool by_quads) {
     return by_quads && columns / quad<T> > few_units;
   }
 
-  /// Returns the distance of x and y in lanes below `count`.
+  /// Returns the distance between x and y in each lane below `count`.
   template <class T>
   __device__ __noinline__ static double distance(const T* x, const T* y, int columns, bool by_quads, int count,
                                                  unsigned char* room) {
@@ -304,7 +311,8 @@ class Chains {
     int column = 0;
     if (by_pieces<T>(columns, by_quads)) {
       const int units = columns / quad<T>;
-      // With fewer pairs, each row gets longer pieces. Unit `number` of a piece belongs to row number >> log_width.
+      // A piece has 128 units for all rows. The fewer pairs there are, the more units of each row it therefore holds.
+      // Unit `number` of a piece belongs to the row with the index `number >> log_width`.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;
@@ -335,7 +343,7 @@ class Chains {
         fill = fill + piece_bytes == bytes ? 0 : fill + piece_bytes;
       };
       const bool is_mine = lane < count;
-      uint4 others[few_units];  // units of y, loaded one step ahead
+      uint4 others[few_units];  // units of y, loaded before the step that uses them
       const auto ask = [&](int first) {
 #pragma unroll
         for (int index = 0; index < few_units; ++index)
@@ -385,9 +393,9 @@ class Chains {
     return sum;
   }
 
-  /// Computes the distances from each lane's x (up to 32 rows) to the rows y with the numbers `which`. Use it when most
-  /// of these distances are needed. Requires that rows are read in pieces. `room_of_others` points to bytes_of_others
-  /// of shared memory.
+  /// Computes the distances between each lane's x (up to 32 rows) and the rows y with the numbers `which`. Use it if
+  /// most of these distances are needed. Requires that by_pieces() is true. `room_of_others`: bytes_of_others bytes of
+  /// shared memory.
   template <class T>
   __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
                                                        const std::int64_t* which, int others, unsigned char* room,
@@ -483,7 +491,8 @@ class Chains {
     T values[quad<T>];
   };
 
-  /// Returns the permutation of a row's units that distributes eight rows, which are read together, over the banks.
+  /// Returns a number with which the units of a row are permuted. When eight rows are read together, the permutation
+  /// spreads the reads over the banks of shared memory.
   __device__ static int permutation(int row, int width) { return width >= 8 ? row & 7 : row >> 1 & 3; }
   __device__ static void extend(double& sum, double left, double right) {
     const double difference = left - right;
@@ -495,8 +504,9 @@ namespace byte_rows {
 
 constexpr int sample_rows = 256;
 
-/// Computes the mean of each column over a sample of rows, and the largest |y - m| of row y. Stores it as the bits of a
-/// non-negative double. Launch shape: one block of sample_rows threads per column.
+/// Computes the mean of each column over a sample of rows, and `largest`, the largest |y - mean| over the coordinates
+/// of row y. `largest` holds the bits of a non-negative double. Launch shape: one block of sample_rows threads per
+/// column.
 template <class T>
 __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* middle, Word* largest) {
   __shared__ double sums[sample_rows];
@@ -542,7 +552,8 @@ struct Quad {
   }
 };
 
-/// Launch shape: `lanes` threads per row, a power of two up to 32; grid-stride loop over the rows.
+/// Makes the 8-bit copy. Launch shape: `lanes` threads per row (a power of two up to 32), and a grid-stride loop over
+/// the rows.
 template <class T>
 __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
                         const DeviceByteRows out) {
@@ -550,12 +561,12 @@ __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* m
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int lane = static_cast<int>(thread % lanes);
-  // All lanes of a warp take the same number of rounds, because they exchange results.
+  // All lanes of a warp make the same number of rounds, because they exchange results in each round.
   const std::int64_t rounds = (rows.count * lanes + threads - 1) / threads;
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t row = (round * threads + thread) / lanes;
     const bool is_row = row < rows.count;
-    // Calls visit(column, four values of the row) for each of the lane's columns.
+    // Calls visit(column, four values of the row from this column on) for each group of four columns of the lane.
     const auto walk = [&](const auto& visit) {
       if (!is_row) return;
       for (int column = 4 * lane; column < out.stride; column += 4 * lanes) {

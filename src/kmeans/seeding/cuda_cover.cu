@@ -1,10 +1,11 @@
-// Choice of the first centroids on a GPU: the operations of k-means++ and k-means|| on distances to the chosen rows.
+// Chooses the first centroids on a GPU: the operations of k-means++ and k-means|| on the distances to the chosen rows.
 //
-// One kernel takes the steps of greedy k-means++ (cuda_trials.cuh), and another adds the rows of a round of k-means||
-// (cuda_rounds.cuh). Both read an 8-bit copy of the points. Without the copy, a step reads the points twice: once for
-// the gains of the candidates, and once to add the best candidate. This reads 2 n d elements and 17 n bytes of
-// distances, and takes (trials + 1) n d differences and multiply-adds in double. Sums are integers, so blocks may
-// finish in any order. Prefix sums are searched in three steps: groups of 256 blocks, blocks of 256 rows, rows.
+// One kernel takes the steps of greedy k-means++ (cuda_trials.cuh). Another adds the rows of a round of k-means||
+// (cuda_rounds.cuh). Both read an 8-bit copy of the points. Without this copy, a step reads the points twice: once for
+// the gains of the candidates, and once to add the best candidate. Such a step reads 2 n d elements and 17 n bytes of
+// distances, and computes (trials + 1) n d differences and multiply-adds in double. Sums are integers, so blocks may
+// finish in any order. A prefix sum is searched in three steps: first for a group of 256 blocks, then for a block of
+// 256 rows, and then for a row.
 #include "kmeans/seeding/cuda_cover.hpp"
 
 #include <algorithm>
@@ -21,18 +22,18 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr int group_blocks = 256;      // number of blocks of rows in a second-level sum
-constexpr int candidates_at_once = 8;  // number of distances that a thread computes at a time
+constexpr int candidates_at_once = 8;  // number of candidates to which a thread computes distances at a time
 constexpr int fewest_added_by_bytes = 2;
 
-/// The smallest magnitude of points for which the 8-bit copy is made. At this magnitude, squared differences do not
-/// underflow and the square of the inverse does not overflow.
+/// The 8-bit copy is made only if the points have at least this magnitude. At this magnitude, squared differences do
+/// not underflow, and the square of the reciprocal does not overflow.
 constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
 
-/// Assigns each point to the nearest of `count` new rows if that is nearer than its current row; ties go to the first.
-/// `before` rows were chosen earlier. Writes the sum of each block. `is_first`: true if no distances exist yet. Launch
-/// shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
+/// Assigns each point to the nearest of `count` new rows, if this row is nearer than the point's current row. Ties go
+/// to the first row. Writes the sum of each block. `before`: the number of rows chosen earlier. `is_first`: true if no
+/// distances exist yet. Launch shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
 template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
                          bool is_first) {
@@ -60,8 +61,8 @@ __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int
   }
 }
 
-/// Computes the distances to the first chosen row, for rows that are read in 16-byte units and are not short.
-/// Launch shape: blocks of block_rows threads, grid-stride loop over the tiles.
+/// Computes the distances between all rows and the first chosen row. Requires that rows are not short and can be read
+/// in 16-byte units. Launch shape: blocks of block_rows threads, grid-stride loop over the tiles.
 template <class T>
 __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::int64_t* which) {
   constexpr int warps = block_rows / 32;
@@ -82,7 +83,7 @@ __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::in
   }
 }
 
-// Launch shape: like add_rows.
+// Recomputes the sum of each block. Launch shape: like add_rows.
 template <class T>
 __global__ void sum_blocks(const CoverJob<T> job) {
   for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
@@ -92,7 +93,7 @@ __global__ void sum_blocks(const CoverJob<T> job) {
   }
 }
 
-// Adds the sums of each group of blocks. Launch shape: one block of group_blocks threads per group.
+// For each group of blocks, adds up the sums of its blocks. Launch shape: one block of group_blocks threads per group.
 template <class T>
 __global__ void sum_groups(const CoverJob<T> job) {
   const std::int64_t block = std::int64_t{blockIdx.x} * group_blocks + threadIdx.x;
@@ -102,7 +103,8 @@ __global__ void sum_groups(const CoverJob<T> job) {
   atomicAdd(job.total, sum);
 }
 
-/// Finds the largest w * D, as the bits of a non-negative double. Launch shape: grid-stride loop over the rows.
+/// Finds the largest w * D (weight times squared distance). Stores it as the bits of a non-negative double. Launch
+/// shape: grid-stride loop over the rows.
 template <class T>
 __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   double most = 0;
@@ -113,7 +115,8 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
 }
 
-/// Computes how much the total would fall for each of `count` candidates. Launch shape: like add_rows.
+/// For each of `count` candidates, computes the amount by which the total would decrease if only this candidate were
+/// added. Launch shape: like add_rows.
 template <class T>
 __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
   const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
@@ -138,9 +141,9 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
   }
 }
 
-/// Returns the index of the first of up to 256 numbers at which the prefix sum exceeds `target`, or the number of
-/// threads if the sum never exceeds it. Subtracts the preceding numbers from `target`. All threads of the block must
-/// call it, each with its number.
+/// Each thread passes one number. Returns the index of the first number at which the prefix sum exceeds `target`, or
+/// the number of threads if no prefix sum does. Subtracts the numbers before this index from `target`. All threads of
+/// the block must call it.
 __device__ int passes_at(Word mine, Word& target) {
   __shared__ Word prefix[block_rows];
   const int thread = static_cast<int>(threadIdx.x);
@@ -158,8 +161,8 @@ __device__ int passes_at(Word mine, Word& target) {
   return found;
 }
 
-/// Finds, for each target, the row in which the prefix sum of all integers passes it.
-/// Launch shape: one block of block_rows threads per target.
+/// Finds, for each target, the row at which the prefix sum of the integers of all rows exceeds this target. Launch
+/// shape: one block of block_rows threads per target.
 template <class T>
 __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64_t* found) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -178,8 +181,8 @@ __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64
   if (thread == 0) found[blockIdx.x] = result;
 }
 
-/// Draws the rows of a round of k-means||, in any order. length[0] receives the number of all drawn rows, even if
-/// `drawn` is too small for them. Launch shape: grid-stride loop over the rows.
+/// Draws the rows of a round of k-means||, in any order. length[0] receives the number of drawn rows, even if `drawn`
+/// has no room for all of them. Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::Philox random, int round,
                           std::int64_t* drawn, Word room, Word* length) {
@@ -192,7 +195,7 @@ __global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::
   }
 }
 
-// Launch shape: grid-stride loop over the rows.
+// Adds up the weights of each chosen row's points. Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* sums) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -202,7 +205,8 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
 
 }  // namespace
 
-/// Calls launch(job) for consecutive ranges of blocks. The size of a range depends on the `count` distances per row.
+/// Calls launch(job) for consecutive ranges of blocks. The size of a range depends on `count`, the number of distances
+/// that are computed per row.
 template <class T>
 template <class Launch>
 void CudaCover<T>::in_portions(int count, const Launch& launch) const {
@@ -332,7 +336,7 @@ std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core:
     length.copy_to_host(&count, 1, stream());
     stream().wait();
     if (count > room) {
-      room = count;  // draws the same rows again, with enough memory for all of them
+      room = count;  // the next attempt draws the same rows, with enough memory for all of them
       continue;
     }
     std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
@@ -365,7 +369,7 @@ unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
 template <class T>
 void CudaCover<T>::put(std::span<const std::int64_t> rows) const {
   if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
-  stream().wait();  // the previous copy from staged_ is complete
+  stream().wait();  // the previous copy from staged_ must be complete
   std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
   std::copy(rows.begin(), rows.end(), staged);
   which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
@@ -392,7 +396,7 @@ void CudaCover<T>::rescale() {
   total_at_rescale_ = host_total_;
 }
 
-/// The 8-bit copy of the points, and further buffers for steps of k-means++.
+/// The 8-bit copy of the points, and other buffers for the steps of k-means++.
 template <class T>
 struct CudaCover<T>::Bytes {
   Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
@@ -400,7 +404,7 @@ struct CudaCover<T>::Bytes {
         lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
         published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
 
-  static constexpr std::int64_t most_steps = 1024;  ///< limit of steps per launch
+  static constexpr std::int64_t most_steps = 1024;  ///< the largest number of steps per launch
 
   DeviceByteRows rows{};
   std::int64_t padded;  ///< number of rows, rounded up to whole blocks
@@ -423,12 +427,12 @@ void CudaCover<T>::make_bytes() {
   cuda::check_launch("find_middle");
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
-  // Bounds the magnitude of the rows relative to the middle. A coordinate is no farther from the first chosen row than
-  // the whole row is.
+  // An upper bound of the magnitude of the rows relative to the middle. No coordinate of a row differs from the first
+  // chosen row by more than the distance between the two rows.
   const double magnitude = std::bit_cast<double>(staged_[0]) + std::sqrt(largest_distance_) * (1 + byte_margin);
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
   bytes_ = std::make_unique<Bytes>(rows.count, rows.columns, most_blocks_of_steps());
-  // Clears the padding of the last block. Kernels read the padding but ignore its results.
+  // Sets the padding of the last block to zero. Kernels read the padding but ignore the results.
   const std::int64_t written = rows.count / tile_rows * tile_rows * byte_stride(rows.columns);
   cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
                               static_cast<std::size_t>(bytes_->bytes.size() - written), stream()),
@@ -443,7 +447,7 @@ void CudaCover<T>::make_bytes() {
   byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), middle.data(), lanes,
                                                                 closest_.data(), bytes_->rows);
   cuda::check_launch("convert");
-  stream().wait();  // the kernels have read `middle`, which is freed now
+  stream().wait();  // the kernels must have read `middle`, which is freed at the end of this function
 }
 
 template <class T>
@@ -453,15 +457,15 @@ std::int64_t CudaCover<T>::most_blocks_of_steps() const {
   return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, units});
 }
 
-/// Returns the number of tiles by which rows are assigned to blocks. Few points are assigned by single tiles, to use
-/// all multiprocessors. Many points are assigned by the rows of a sum.
+/// Returns the number of tiles in a unit. Rows are assigned to blocks in whole units. If there are few points, a unit
+/// is a single tile, so that all multiprocessors get work. Otherwise a unit consists of the rows that one sum covers.
 template <class T>
 int CudaCover<T>::unit_tiles_of_steps() const {
   const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
   return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
 }
 
-/// Makes the 8-bit copy if it does not exist yet. Returns false if the points allow no copy.
+/// Makes the 8-bit copy if it does not exist yet. Returns false if no copy can be made of these points.
 template <class T>
 bool CudaCover<T>::has_bytes() {
   if (!bytes_ && job_->rows.columns <= byte_columns) make_bytes();
@@ -479,19 +483,20 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// Returns the shared memory available to a block, minus the kernel's static memory.
+/// Returns the dynamic shared memory that a block may request, which is what the kernel's static shared memory leaves.
 inline int room_of_a_block() {
   constexpr int of_its_own = 4096;
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
 }
 
-/// Does the work of add_rows with the 8-bit copy, for the first `count` rows in which_.
+/// Adds the first `count` rows in which_, as add_rows does, but by means of the 8-bit copy.
 template <class T>
 void CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
-  // If rows are very long, fewer than most_added fit in shared memory. They are then added in several launches.
+  // If rows are very long, fewer than most_added rows fit in shared memory. The rows are then added by several
+  // launches.
   const int at_once =
       std::min(rounds::most_added,
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
@@ -524,7 +529,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
   const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
-  // Uses at most one warp per tile of a block.
+  // There are at most as many warps as a block has tiles.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
   const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;

@@ -1,4 +1,4 @@
-// The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually from the 8-bit copy.
+// The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually its 8-bit copy.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ struct CoverJob;
 template <class T>
 class CudaCover final : public SeedingCover {
  public:
-  static constexpr std::int64_t most_candidates = 64;  ///< limit for one call of gains()
-  static constexpr std::int64_t most_added = 4096;  ///< number of rows that add() processes before it waits for the GPU
+  static constexpr std::int64_t most_candidates = 64;  ///< the largest number of candidates in one call of gains()
+  static constexpr std::int64_t most_added = 4096;     ///< number of rows after which add() waits for the GPU
 
   /// `first`: the row chosen first. `groups`: true if weights_of_chosen() will be called.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
@@ -33,7 +33,7 @@ class CudaCover final : public SeedingCover {
   std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override;
   void add(std::span<const std::int64_t> rows) override;
   std::vector<std::uint64_t> weights_of_chosen() const override;
-  /// Returns false for points of extreme magnitude, very long rows or very many clusters.
+  /// Returns false for points of extreme magnitude, for very long rows, and for very many clusters.
   bool takes_steps(int trials) override;
   void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                   std::vector<std::int64_t>& chosen) override;
@@ -76,7 +76,7 @@ class CudaCover final : public SeedingCover {
   std::uint64_t total_at_rescale_ = 0;
   std::vector<std::int64_t> chosen_;
   double largest_weight_ = 0;
-  double largest_distance_ = 0;  ///< the largest distance to the first chosen row
+  double largest_distance_ = 0;  ///< the largest squared distance to the first chosen row
   std::unique_ptr<Bytes> bytes_;
   double seconds_of_a_step_ = 1e-3;
 };

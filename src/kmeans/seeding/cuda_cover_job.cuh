@@ -16,7 +16,7 @@ struct CoverJob {
   Word* block_sums;
   Word* group_sums;
   Word* total;
-  std::int64_t first_block;  ///< the first block of rows that a launch of add_rows or find_gains processes
+  std::int64_t first_block;  ///< the block of rows with which a launch of add_rows or find_gains begins
   std::int64_t end_block;
 
   __device__ double weighed(std::int64_t row, double distance) const {

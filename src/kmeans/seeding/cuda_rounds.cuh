@@ -1,13 +1,13 @@
-// Adds many rows at a time, as the rounds of k-means|| do. The 8-bit copy (cuda_bytes.cuh) proves for most pairs of a
-// point and a new row that the new row is no nearer than the point's current one.
+// Adds many rows at a time, as the rounds of k-means|| do. For most pairs of a point and a new row, the 8-bit copy
+// (cuda_bytes.cuh) proves that the new row is no nearer than the nearest chosen row.
 //
-// A warp multiplies its 32 points by all new rows. It first tests only the nearest new row. For a point x and a new row
-// y, the value 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y is larger if the copies are nearer. For most points, the maximum of
-// this value over all y already excludes all new rows. For each remaining point, the copies give an upper bound of the
-// distance to the nearest row, which excludes most new rows. The remaining pairs enter a queue. When 32 pairs wait,
-// each lane computes the canonical chain of one pair.
+// A warp multiplies its 32 points by all new rows. For a point x and a new row y, it computes the nearness
+// 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For most
+// points, even the maximum of the nearness over all new rows y is so small that all y are excluded. For each other
+// point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most new rows.
+// The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
 //
-// Floor: reading the n rows' bytes and 16 bytes of bound terms per row, once per 64 new rows.
+// Floor: per 64 new rows, reading the bytes of all n rows, and 16 bytes of terms of the bound per row.
 #pragma once
 
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -17,13 +17,14 @@ namespace gradus::kmeans_detail::rounds {
 
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int fewest_warps = 6;  ///< shared memory must hold at least this many warps in addition to the new rows
-constexpr int most_added = 64;   ///< the largest number of new rows per launch: eight groups of eight
+/// In addition to the new rows, shared memory must have room for the data of at least this number of warps.
+constexpr int fewest_warps = 6;
+constexpr int most_added = 64;  ///< the largest number of new rows per launch: eight groups of eight
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// The largest number of pairs that enter a warp's queue at a time: all rows of a tile with eight new rows.
+/// The largest number of pairs that enter a warp's queue at a time: 32 rows (one tile) times eight new rows.
 constexpr int at_once = 8 * tile_rows;
-/// Capacity of the queue. Up to 31 earlier pairs may wait in it.
+/// Capacity of the queue. When new pairs enter, up to 31 earlier pairs may still be waiting in it.
 constexpr int queue_room = at_once + 32;
 
 struct WarpRoom {
@@ -33,7 +34,7 @@ struct WarpRoom {
 };
 
 __host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
-/// Returns the shared memory of a block: its warps and the new rows.
+/// Returns the shared memory of a block, which holds its warps' data and the new rows.
 __host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {
   return warps * static_cast<int>(sizeof(WarpRoom)) + eights_of(added) * candidate_bytes(chunks);
 }
@@ -45,8 +46,8 @@ struct RoundJob {
   const std::int64_t* which;  ///< the new rows
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
-  bool by_quads;              ///< points can be read in 16-byte units
-  bool backwards;             ///< processes the last row first, because the rows that were read last are still in cache
+  bool by_quads;              ///< true if points can be read in 16-byte units
+  bool backwards;  ///< true: starts with the last row, because the rows that were read last are still in cache
 };
 
 template <class T>
@@ -74,13 +75,13 @@ class Walker {
       bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
     __syncthreads();  // the maxima are initialised
     if (threadIdx.x < most_added) {
-      // New rows past the last one are infinitely far away.
+      // In the last group of eight, places without a new row are filled with rows that are infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
       const float square = job_.bytes.length(row, DeviceByteRows::of_square);
       own_.candidates[threadIdx.x] = is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
                                               : Candidate{0, -std::numeric_limits<float>::infinity()};
-      // Compares non-negative floats by their bits, whose order is the same.
+      // For non-negative floats, comparing the bits as integers gives the same order.
       if (is_there) {
         atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.length(row, DeviceByteRows::of_residue)));
         atomicMax(&own_.most_square, __float_as_uint(square));
@@ -98,8 +99,8 @@ class Walker {
   }
 
  private:
-  /// Bit 8 e + 2 i + next represents the lane's row i and the new row `next` of group e. `first` holds groups 0 to 3,
-  /// `second` groups 4 to 7.
+  /// One bit per undecided pair: bit 8 e + 2 i + j stands for the lane's row i and its new row j (0 or 1) of group e.
+  /// `first` holds groups 0 to 3. `second` holds groups 4 to 7 in the same way.
   struct Undecided {
     unsigned int first;
     unsigned int second;
@@ -126,9 +127,10 @@ class Walker {
     return memory;
   }
 
-  /// The nearness of a row to two new rows: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer row. The
-  /// value is compared with s_x^2 q_x.q_x minus the deciding square. The four roundings of both are of at most twice
-  /// the sum of the squared lengths, by 2^-24 each, so in total they are below 2^-21 of the sum.
+  /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer y. The
+  /// nearness is compared with a limit: s_x^2 q_x.q_x minus the squared distance from which on y is out of reach.
+  /// Computing the two sides of this comparison rounds four times. Each rounding is at most 2^-24 times twice the sum
+  /// of the squared lengths. In total, the roundings are therefore at most 2^-21 times this sum.
   struct Two {
     float first;
     float second;
@@ -143,8 +145,8 @@ class Walker {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
   }
 
-  /// Compares the 32 rows of a tile with all new rows. `local`: the first row of the tile, relative to the block's
-  /// first row.
+  /// Compares the 32 rows of a tile with all new rows. `local`: the index of the tile's first row within the block's
+  /// rows.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     BytePoint points[4];
@@ -162,10 +164,11 @@ class Walker {
         multiply_parts(sums[eight], parts, added_[(eight * chunks + chunk) * 32 + lane_]);
       }
     }
-    // Decides all pairs before the first canonical chain. The chains can then use the registers of the products.
+    // Makes all comparisons before the first canonical chain, so that the chains can use the registers that held the
+    // products.
     const float most_residue = __uint_as_float(own_.most_residue);
     float nearest[4];
-    float enough[4];  // all new rows are excluded unless one is nearer than this
+    float enough[4];  // new rows with at most this nearness are excluded
     bool is_open[4];
 #pragma unroll
     for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
@@ -192,7 +195,8 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
-      // A new row lowers the point's reach to the upper bound of its distance.
+      // If the upper bound of the distance to the nearest new row is smaller than the point's reach, reduces the reach
+      // to this bound.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
@@ -223,7 +227,7 @@ class Walker {
     }
   }
 
-  /// Adds up to `at_once` pairs to the queue. Computes chains while the queue holds enough pairs for a warp.
+  /// Adds up to `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
   __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
@@ -244,7 +248,7 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Computes the distances of the last waiting pairs, up to 32.
+  /// Removes the last pairs from the queue, up to 32, and computes their distances.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
@@ -257,8 +261,8 @@ class Walker {
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride, rows.columns,
                             job_.by_quads, count, room_.chains);
-    // Several pairs may share a point. Their lanes update the point one after another, because on ties the first row
-    // wins.
+    // Several pairs may have the same point. Their lanes update the point one after another, because on ties the first
+    // row wins.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
@@ -292,8 +296,8 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< number of the warp's tiles: every warps_-th tile of the block
-  int waiting_ = 0;  ///< pairs in the warp's queue
+  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int waiting_ = 0;  ///< number of pairs in the warp's queue
 };
 
 // Launch shape: blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at once, but at most

@@ -1,14 +1,16 @@
 // Greedy k-means++ in one cooperative kernel, whose blocks stay on the GPU for many steps. Each step reads the 8-bit
 // copy of the points (cuda_bytes.cuh) once. The blocks exchange words twice per step.
 //
-// A block owns a range of consecutive rows and is the only one that knows their distances. Each block keeps the sums of
-// w D of all blocks. In a step, each warp compares its rows with all trials and queues the pairs that the copy leaves
-// undecided. When at least 32 pairs wait, each lane computes the canonical chain of one pair. The gain of a trial is a
-// sum of integers. Each block publishes the gains within its rows, so every block knows the best trial and the new sums
-// of all blocks. The block whose rows contain a trial of the next step finds the row and publishes it.
+// Each block owns a range of consecutive rows, and no other block knows the distances of these rows. But every block
+// keeps the sums of w D (weight times squared distance) of all blocks. In a step, each warp compares its rows with all
+// trials and queues the pairs that the copy leaves undecided. When at least 32 pairs wait, each lane computes the
+// canonical chain of one pair. The gain of a trial is a sum of integers. Each block publishes the gains within its
+// rows. From all published gains, every block computes the best trial and the new sums of all blocks. Every block then
+// draws the trials of the next step. If a trial is in a block's rows, this block finds the trial's row and publishes
+// the row number.
 //
-// Published words carry a mark of the step, and readers poll them until they have arrived; there is no other barrier.
-// The first tiles of the next comparison are loaded concurrently.
+// A published word carries a mark of the step. Readers poll the word until it has the mark that they expect; there is
+// no other barrier. While a block polls, the first tiles of the next comparison are loading.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -38,23 +40,28 @@ struct TrialJob {
   int steps;         ///< the largest number of steps
   Word total;        ///< total of w D before the first step
   Word least_total;  ///< if the total falls below this value, the integers must be rescaled
-  bool by_quads;     ///< points can be read in 16-byte units
-  int unit_tiles;    ///< number of tiles by which rows are assigned to blocks: 1 for few points, otherwise the tiles of
-                     ///< one sum
+  bool by_quads;     ///< true if points can be read in 16-byte units
+  int unit_tiles;    ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
   Word* part_sums;   ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
   Word* published_rows;   ///< [trial]; holds most_trials words
-  unsigned int* nearer;   ///< [row][most_trials]: one bit per row and trial, initially 0; set if the row came nearer
+  unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
+                          ///< chosen row, but the warp had no room for the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
 
 namespace trials {
 
-constexpr int most_warps = 12;  ///< leaves each thread enough registers, because spilled values would miss the cache
+/// The maximum number of warps per block. With more warps, a thread would have too few registers, and the values that
+/// it spills would miss the cache.
+constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int most_blocks = 512;  ///< limit of blocks in the grid; also the number of sums that are scanned at a time
-constexpr int remembered = 64;    ///< number of nearer pairs that a warp stores until the best trial is known
+constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
+
+/// Number of pairs that a warp can store until the best trial is known. Only pairs are stored in which the trial is
+/// nearer than the chosen row.
+constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
 /// Capacity of a warp's queue: all pairs of one tile and eight trials, plus up to 31 earlier pairs.
@@ -68,7 +75,7 @@ struct WarpRoom {
   unsigned int queue[queue_room];
 };
 
-/// Layout of a block's shared memory: warps, candidates, sums of all blocks.
+/// Layout of a block's shared memory: first the warps' data, then the candidates, then the sums of all blocks.
 struct Layout {
   int eights;      ///< groups of eight trials
   int candidates;  ///< bytes of all candidates
@@ -81,11 +88,11 @@ struct Layout {
   }
 };
 
-/// If at least this many of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
+/// If more than this number of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number. Its two highest bits are a mark of the step, which shows that the word has
-/// arrived. A mark of 0 means that the word has not been written yet.
+/// A published word holds a number in its lower 62 bits. The two highest bits are a mark of the step, which shows that
+/// the word has been written. A mark of 0 means that nothing has been written yet.
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
@@ -98,12 +105,12 @@ __device__ inline Word load_published(const Word* place) {
   return word;
 }
 
-/// Returns the index of the first of `count` numbers at which the prefix sum exceeds `target`, and subtracts the
-/// preceding numbers from `target`. Called by a whole warp; all lanes get the same result. The sum of all
-/// `number(index)` must be below 2^62 and above `target`.
+/// Returns the index of the first of `count` numbers at which the prefix sum exceeds `target`. Subtracts the numbers
+/// before this index from `target`. Called by a whole warp. All lanes get the same result. The sum of all numbers must
+/// be above `target` and below 2^62.
 template <class Number>
 __device__ int passes_at(int count, Word& target, const Number& number) {
-  constexpr int most = 16;  // limit of numbers per lane, which loads all of them before it waits for memory
+  constexpr int most = 16;  // the largest number of values that a lane loads before it waits for memory
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int begin = 0;; begin += 32 * most) {
     const int width = (min(count - begin, 32 * most) + 31) / 32;
@@ -125,7 +132,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
       target -= __shfl_sync(everyone, prefix, 31);
       continue;
     }
-    Word rest = target - (prefix - mine);  // the rest of `target` for the lane that contains the place
+    Word rest = target - (prefix - mine);  // the rest of `target`, in the lane whose numbers contain the place
     int place = first;
     bool found = false;
 #pragma unroll
@@ -142,7 +149,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// The work of one block: the rows [first_row_, last_row_] and the state that its threads share.
+/// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state.
 template <class T>
 class Walker {
  public:
@@ -161,12 +168,13 @@ class Walker {
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
-    // Also writes the unused places of a group of eight, because they are multiplied too. Their results are ignored.
+    // The unused places of the last group of eight are also written, because they are multiplied together with the used
+    // places. The results for unused places are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// Computes and publishes this block's sum of w D.
+  /// Computes this block's sum of w D and publishes it.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
     __syncthreads();  // the sum is initialised to 0
@@ -183,7 +191,7 @@ class Walker {
     __syncthreads();  // the sum is complete
     if (threadIdx.x == 0) job_.part_sums[blockIdx.x] = own_.sum;
   }
-  /// Reads the sums of all blocks, after a grid barrier.
+  /// Reads the sums of all blocks. Call it after a grid barrier.
   __device__ void read_sums() {
     for (int part = static_cast<int>(threadIdx.x); part < static_cast<int>(gridDim.x);
          part += static_cast<int>(blockDim.x))
@@ -193,7 +201,8 @@ class Walker {
 
   __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
-  /// Draws the trials of a step and publishes the trials within this block's rows. Call it after a block barrier.
+  /// Draws the trials of a step. Publishes the row numbers of the trials that are in this block's rows. Call it after a
+  /// block barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
     const auto grid = static_cast<int>(gridDim.x);
@@ -237,7 +246,7 @@ class Walker {
     __syncthreads();  // the candidates are complete
   }
 
-  /// Compares all rows of the block with the trials and publishes the gains.
+  /// Compares all rows of the block with the trials, and publishes the gains within these rows.
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
@@ -257,7 +266,7 @@ class Walker {
     Word gain;
   };
 
-  /// Returns the trial with the largest gain over all blocks; ties go to the first.
+  /// Returns the trial with the largest gain over all blocks. Ties go to the first trial.
   __device__ Best find_best(int step) {
     const auto grid = static_cast<int>(gridDim.x);
     constexpr int at_once = 8;
@@ -292,9 +301,11 @@ class Walker {
     return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  /// Lowers the distances of the points that are nearer to the best trial, and updates the sums of all blocks.
+  /// Adds the best trial: lowers the distances of the points that are nearer to this trial, and updates the sums of all
+  /// blocks.
   __device__ void add(int step, int best) {
-    constexpr int most_parts = (most_blocks + 31) / 32;  // number of sums per thread if a block is a single warp
+    // Number of sums per thread in the extreme case that a block is a single warp.
+    constexpr int most_parts = (most_blocks + 31) / 32;
     const Word* const published = published_gains(step, best);
     Word first_gain = 0;  // loaded early to hide the latency
     if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
@@ -321,8 +332,8 @@ class Walker {
  private:
   static constexpr int row_bits = 48;
 
-  /// Returns the warp's tiles. The direction alternates from step to step, because the rows that were read last are
-  /// still in cache.
+  /// Returns the warp's tiles. They are processed in alternating directions from step to step, because the rows that
+  /// were read last are still in cache.
   __device__ ByteStream::Tiles tiles_of(int step) const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
@@ -331,13 +342,13 @@ class Walker {
 
   struct Own {
     Word sum;
-    unsigned int low_gains[most_trials];  ///< gains are split into low and high halves, because shared memory has
-                                          ///< native atomics only for 32 bits
+    unsigned int low_gains[most_trials];  ///< each gain is split into a low and a high half, because shared memory
+                                          ///< has native atomics only for 32 bits
     unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< true if a warp had no room for all nearer pairs
+    bool overflowed[most_warps];  ///< per warp: true if there was no room for some pair that add() needs
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -349,7 +360,8 @@ class Walker {
   }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
-  /// Returns the canonical distance of each lane's pair of row and trial. Valid in lanes below `count`.
+  /// Returns the canonical distance of each lane's pair of row and trial. The result is valid only in lanes below
+  /// `count`.
   __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
     return Chains::distance<T>(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
@@ -363,8 +375,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// Compares the 32 rows of a tile with all trials. `local`: the first row of the tile, relative to the block's first
-  /// row.
+  /// Compares the 32 rows of a tile with all trials. `local`: the index of the tile's first row within the block's
+  /// rows.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
@@ -387,7 +399,7 @@ class Walker {
     if (are_two) queue_up(local, others, 8);
   }
 
-  /// Returns the undecided pairs. Bit 2 i + next represents the lane's row i and the trial `next` of its two trials.
+  /// Returns one bit per undecided pair: bit 2 i + j stands for the lane's row i and its trial j (0 or 1).
   __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
@@ -401,7 +413,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Excludes rows past the block's last row.
+    // Clears the bits of rows after the block's last row.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
@@ -429,7 +441,7 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Computes the distances of the last waiting pairs, up to 32.
+  /// Removes the last pairs from the queue, up to 32, and computes their distances.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
@@ -442,14 +454,16 @@ class Walker {
     record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
-  /// Computes all distances between a tile's rows and eight trials. Used if many of these pairs are undecided.
+  /// Computes all distances between a tile's rows and eight trials, for the case that many of these pairs are
+  /// undecided.
   __device__ void measure_all(std::int64_t first, int eight) {
     const std::int64_t row = first + lane_;
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // Uses the end of the queue as memory for the trials. It is free, because at most 31 pairs wait.
+    // Stores the trials at the end of the queue. The end of the queue is free, because at most 31 pairs wait in the
+    // queue.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
                                 reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
@@ -459,7 +473,7 @@ class Walker {
         record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
-  /// Records a distance if it is smaller than the previous one, and adds the gain to the trial.
+  /// If the distance is smaller than the point's current distance, stores it and adds the gain to the trial's gains.
   __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
@@ -483,15 +497,16 @@ class Walker {
     }
   }
 
-  /// Computes again the distances of points that came nearer to the best trial but did not fit in the warp's memory.
+  /// Lowers the distances of the points whose pair with the best trial the warp could not store. For these pairs,
+  /// computes the distances a second time.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
       const std::int64_t row = tiles_of(0).row(number) + lane_;
-      // A word holds the bits of two rows, which belong to neighbouring lanes.
+      // A word holds the bits of two consecutive rows, which belong to neighbouring lanes.
       unsigned int* const bits = job_.nearer + row / 2;
       const unsigned int word = row <= last_row_ ? __ldcg(bits) : 0;
-      __syncwarp();  // both lanes have read the word
+      __syncwarp();  // both lanes of a pair of rows have read the word
       if (row <= last_row_ && row % 2 == 0 && word != 0) *bits = 0;
       const bool is_wanted = row <= last_row_ && (word >> (row % 2 * most_trials + best) & 1u) != 0;
       const unsigned int wanted = __ballot_sync(everyone, is_wanted);
@@ -534,9 +549,9 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of the warp's tiles: every warps_-th tile of the block
-  int waiting_ = 0;  ///< pairs in the warp's queue
-  int kept_ = 0;     ///< number of pairs that the warp remembers
+  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int waiting_ = 0;  ///< number of pairs in the warp's queue
+  int kept_ = 0;     ///< number of pairs that the warp has stored
 };
 
 // Launch shape: cooperative, with blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at

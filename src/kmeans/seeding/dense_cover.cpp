@@ -15,7 +15,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Loads four or eight coordinates of a column, from neighbouring rows.
+// Loads the coordinates of four or eight neighbouring rows in one column.
 template <class Lanes>
 HWY_INLINE hn::Vec<Lanes> load_column(Lanes lanes, const double* from, std::int64_t stride) {
   const hn::RebindToSigned<Lanes> integers;

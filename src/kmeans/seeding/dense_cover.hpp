@@ -1,13 +1,15 @@
-// k-means++ for few clusters: measures every distance. With few clusters, a trial is nearer than the current chosen row
-// to half of the points or more, and finding these points takes longer than computing all distances. Points are
-// processed in order, in blocks of 256. Vectors of points are compared with all trials of a step, and the gains are
-// summed while a block's distances are in cache. Cover and FilteredCover give the same integers.
+// k-means++ for few clusters: computes every distance. With few clusters, at least half of the points are nearer to a
+// trial than to all chosen rows. To find these points by bounds would take longer than to compute all distances. Points
+// are processed in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains are
+// summed while the block's distances are in cache. Cover and FilteredCover compute the same integers.
 //
-// With few columns, the distances to the chosen trial are computed twice, because reading the points takes less time
-// than writing distances. With more columns, the distances are stored.
+// With few columns, distances are not stored. When a trial is chosen, its distances are computed a second time, because
+// reading the points takes less time than writing the distances of all trials. With more columns, the distances of all
+// trials are stored.
 //
-// Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point, and 8
-// L more if distances are stored. Supports neither weights nor the groups that k-means|| needs.
+// Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point. If
+// distances are stored, 8 L bytes per point are added. Supports neither weights nor the groups of points that k-means||
+// needs.
 #pragma once
 
 #include <omp.h>
@@ -32,15 +34,15 @@ template <class T>
 void few_squared_distances(const T* rows, std::int64_t stride, std::int64_t count, const T* const* centroids,
                            std::int64_t clusters, std::int64_t columns, double* out);
 
-/// Returns the sum of min(closest[i], others[i]), each converted to an integer. If `keep`, stores the minima in
-/// `closest`.
+/// Returns the sum of the minima min(closest[i], others[i]), each converted to an integer. If `keep` is true, also
+/// stores the minima in `closest`.
 std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t count, const Quantizer& quantize,
                             bool keep);
 
 template <class T>
 class DenseCover final : public Potential<T> {
  public:
-  /// `copy`: the 8-bit copy of the points, which is made in the same pass; or null.
+  /// `copy`: the 8-bit copy of the points, which this constructor fills while it reads the points; may be null.
   DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
              ByteRows<T>* copy, const core::RankRows& rows)
       : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
@@ -140,7 +142,8 @@ class DenseCover final : public Potential<T> {
     squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
   }
 
-  /// Calls use(first row, number of rows, the thread's sums) for each block. Returns the sums added over all threads.
+  /// Calls use(first row, number of rows, the thread's sums) for each block of rows. Returns the totals of the sums
+  /// over all threads.
   template <class Use>
   std::vector<std::uint64_t> for_all_blocks(const Use& use) {
     std::vector<std::uint64_t> all(most_trials);
@@ -162,7 +165,7 @@ class DenseCover final : public Potential<T> {
     return all;
   }
 
-  Buffer<double> kept_;              ///< for each block: the distances to each trial, trial after trial
+  Buffer<double> kept_;  ///< for each block of rows: the distances to the first trial, then to the second, and so on
   std::vector<std::int64_t> tried_;  ///< the trials whose distances are stored
 };
 

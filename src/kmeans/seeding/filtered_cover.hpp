@@ -1,21 +1,21 @@
-// k-means++ and k-means|| over points with many columns, where the triangle inequality spares little. For most pairs of
-// a point and a candidate, an 8-bit copy of the points (byte_rows.hpp) proves that the candidate is no nearer than the
-// rows chosen before, so the pair changes no sum. Only the remaining pairs need the canonical chain. In a step of
-// k-means++, hardly more pairs remain than there are points that come nearer. The results have the same bits as a plain
-// loop.
+// k-means++ and k-means|| over points with many columns, for which the triangle inequality avoids few distances. For
+// most pairs of a point and a candidate, an 8-bit copy of the points (byte_rows.hpp) proves that the candidate is no
+// nearer than the chosen rows. Such a pair changes no sum, and only the remaining pairs need the canonical chain. In a
+// step of k-means++, the number of remaining pairs is hardly larger than the number of points whose distance decreases.
+// The results have the same bits as a plain loop.
 //
-// A step of k-means++ is one pass over the copy for all trials. The pass stores the smaller distances that it finds,
-// and adding the chosen trial only looks them up. In the first steps there are too many smaller distances to store, so
-// adding the trial takes another pass. A thread begins each pass with the rows of its previous pass, because they may
-// still be in its cache.
+// A step of k-means++ is one pass over the copy for all trials. The pass stores each distance that is smaller than the
+// distance to the chosen rows. When a trial is chosen, its stored distances are looked up. In the first steps, there
+// are too many smaller distances to store, so adding the trial takes another pass. A thread begins each pass with the
+// rows that it processed last in the previous pass, because they may still be in its cache.
 //
-// If most pairs of a few points are undecided, as in the first steps, all distances of these points are computed
-// together. Vectors of points are then compared with all candidates, at a quarter of the cost of single pairs.
+// In the first steps, most pairs of some points are undecided. All distances of these points are then computed
+// together: vectors of points are compared with all candidates, at a quarter of the cost of single pairs.
 //
-// Floor for a step with L trials: n d bytes read and n d L byte products. Measured: 0.4 to 0.7 n L ln K canonical
-// chains in all steps together.
+// Floor for a step with L trials: n d bytes read and n d L byte products. Measured for K clusters: 0.4 to 0.7 n L ln K
+// canonical chains in all steps together.
 //
-// Memory: per point, a byte per coordinate, 24 bytes, up to 24 more for stored distances, and 4 more for k-means||.
+// Memory per point: a byte per coordinate, 24 bytes, up to 24 more for stored distances, and 4 more for k-means||.
 #pragma once
 
 #include <omp.h>
@@ -39,14 +39,14 @@ namespace gradus::kmeans_detail {
 template <class T>
 class FilteredCover final : public Potential<T> {
  public:
-  /// `bytes`: an object for the points, into which no panel is copied yet. `groups`: true if weights_of_chosen() will
-  /// be called.
+  /// `bytes`: the copy of the points, in which no panel is filled yet. `groups`: true if weights_of_chosen() will be
+  /// called.
   FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
                 std::int64_t first, bool groups, int threads, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
         bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
-    // A piece of work consists of whole blocks of the sums, because only one thread may change a block.
+    // A piece of work consists of whole blocks of the sums, so that only one thread changes a block.
     piece_ =
         std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) * RowSums::block_rows;
     most_kept_ = static_cast<std::size_t>(n / threads_ + 1024);
@@ -54,14 +54,15 @@ class FilteredCover final : public Potential<T> {
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
-  // The limit is lower for very long rows, because packing them delays the response to a stop request.
+  // Returns the largest number of candidates in one call. The number is lower for very long rows, because packing many
+  // such rows would delay the response to a stop request.
   static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
   }
 
   /// Returns an upper bound of the memory needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
-    // ByteRows::bytes() already includes 16 of the bytes per row.
+    // Per row there are 52 bytes, of which ByteRows::bytes() already includes 16.
     return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
   }
 
@@ -118,7 +119,7 @@ class FilteredCover final : public Potential<T> {
       Potential<T>::honour_stop;
 
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
-  static constexpr std::int64_t most_distances = 32768;  // limit of distances computed at once
+  static constexpr std::int64_t most_distances = 32768;  // the largest number of distances that are computed at once
   static constexpr std::size_t most_pairs = 1024;
   static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
@@ -165,7 +166,7 @@ class FilteredCover final : public Potential<T> {
     honour_stop();
   }
 
-  // Points of weight 0 never change a sum and need no group. They keep the initial limit, which excludes all
+  // Points of weight 0 never change a sum and need no group. These points keep their initial limit, which excludes all
   // candidates.
   void limit(std::int64_t row) {
     if (weights_.empty() || weights_[row] > 0) bytes_->set_limit(row, closest_[row]);
@@ -183,8 +184,8 @@ class FilteredCover final : public Potential<T> {
     trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
 
-  /// Adds the chosen trial by the stored distances. Returns false if the row was not among the last trials or some
-  /// distances were not stored.
+  /// Adds the chosen row by means of stored distances. Returns false if the row was not a trial of the last gains(), or
+  /// if some distances could not be stored.
   bool use_kept_distances(std::span<const std::int64_t> rows) {
     if (rows.size() != 1) return false;
     const auto at = std::find(tried_.begin(), tried_.end(), rows.front());
@@ -195,8 +196,9 @@ class FilteredCover final : public Potential<T> {
       kept += worker.kept.size();
     }
     const auto chosen = static_cast<std::int32_t>(at - tried_.begin());
-    // The distances of a block of the sums were stored by one thread, whose cache holds most of the data that is
-    // written here. Moving it to another core takes longer than waking that thread.
+    // All distances of a block of the sums were stored by one thread. The same thread also processes these distances
+    // here, because its cache holds most of the data that is written. Moving this data to another core would take
+    // longer than waking the thread.
 #pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       for (const SmallerDistance& each : workers_[worker].kept)
@@ -205,8 +207,8 @@ class FilteredCover final : public Potential<T> {
   }
 
   /// Calls use(worker, row, candidate, distance) for all pairs in which the candidate may be nearer than the chosen
-  /// rows. The candidates of a row are in ascending order. If `nearest`, omits candidates that are certainly farther
-  /// than another candidate.
+  /// rows. For each row, the candidates are in ascending order. If `nearest` is true, leaves out candidates that are
+  /// certainly farther than another candidate.
   template <class Begin, class Use>
   void for_all_rows(const Begin& begin, const Use& use, bool nearest) {
     core::FirstFailure failure;
@@ -215,7 +217,7 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
-      // Each thread allocates its own memory, so that no cache line is shared with another thread.
+      // Each thread allocates its memory itself, so that no cache line holds memory of two threads.
       worker.kept.reserve(most_kept_);
       worker.gains.assign(candidates_.size(), 0);
       worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
@@ -268,7 +270,7 @@ class FilteredCover final : public Potential<T> {
     if (worker.rows.size() >= most_pairs) measure_pairs(worker, use);
   }
 
-  /// Computes the distances of the undecided pairs. The pairs of a row are in ascending order of candidates.
+  /// Computes the distances of the undecided pairs. For each row, the candidates are in ascending order.
   template <class Use>
   void measure_pairs(Worker& worker, const Use& use) {
     const std::size_t count = worker.rows.size();
@@ -290,8 +292,8 @@ class FilteredCover final : public Potential<T> {
     worker.candidates.clear();
   }
 
-  /// Computes the distances between all candidates and every point that has undecided pairs. `open`: these points, as
-  /// bits per panel. `first`: the first panel.
+  /// Computes the distances between all candidates and the points that have undecided pairs. `open`: these points, as
+  /// one bit per row of each panel. `first`: the number of the first panel.
   template <class Use>
   void measure_all(Worker& worker, std::int64_t first, std::span<const std::uint32_t> open, const Use& use) {
     std::int64_t rows[RowSums::block_rows];
@@ -305,7 +307,7 @@ class FilteredCover final : public Potential<T> {
       }
     const auto candidates = static_cast<std::int64_t>(candidates_.size());
     worker.distances.resize(static_cast<std::size_t>(count * candidates));
-    // Computes the distances in blocks and polls the stop request in between.
+    // Computes the distances block by block, and polls the stop request between the blocks.
     const std::int64_t together = core::chunk_length(candidates, count * points_.columns());
     for (std::int64_t candidate = 0; candidate < candidates && !stop_.stop_requested(); candidate += together) {
       const std::int64_t some = std::min(together, candidates - candidate);
@@ -322,10 +324,10 @@ class FilteredCover final : public Potential<T> {
   Buffer<std::int32_t> owners_;  ///< for each row: the number of its nearest chosen row
   std::vector<Worker> workers_;
   std::int64_t piece_ = 0;
-  std::size_t most_kept_ = 0;  ///< limit of stored distances per thread
+  std::size_t most_kept_ = 0;  ///< the largest number of distances that a thread stores
   ByteTrials trials_;
   std::vector<const T*> candidates_;
-  std::vector<std::int64_t> tried_;  ///< the candidates of the last gains()
+  std::vector<std::int64_t> tried_;  ///< the candidates of the last call of gains()
 };
 
 }  // namespace gradus::kmeans_detail

@@ -20,7 +20,7 @@ namespace {
 
 void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, while_choosing); }
 
-/// Appends the rows from the first one on repeatedly, until there are k.
+/// Appends copies of the rows, starting with the first row, until there are k rows.
 void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   for (std::size_t index = 0; std::ssize(rows) < k; ++index) {
     const std::int64_t row = rows[index];
@@ -41,7 +41,7 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
     repeat(chosen, k);
     return chosen;
   }
-  // Floyd's sampling without replacement: it takes k draws and needs no table of n rows.
+  // Floyd's sampling without replacement. It makes k draws and needs no table of n rows.
   const std::int64_t n = points.rank_rows().all();
   std::unordered_set<std::int64_t> taken;
   for (std::int64_t last = n - k; last < n; ++last) {
@@ -59,13 +59,13 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
 template <class T>
 class Seeding {
  public:
-  /// `so_far`: the state from which the choice resumes.
+  /// `so_far`: the state from which the choice resumes, if any.
   Seeding(const PointSource<T>& points, std::int64_t k, bool accepts_fewer, const core::Philox& random,
           const Execution& execution, const SeedingMemory<T>& memory, const SeedingSoFar& so_far)
       : points_(points), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), memory_(memory),
         so_far_(so_far) {}
 
-  /// `first_draw`: index of the first random number. Each draw uses the next index.
+  /// `first_draw`: the index of the first random number. Each further draw uses the next index.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = points_.cover(first_row(), k_, false, memory_);
@@ -110,7 +110,7 @@ class Seeding {
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
-    // A chosen row without points duplicates another chosen row.
+    // A chosen row without points is left out, because it is a duplicate of another chosen row.
     const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
@@ -142,14 +142,14 @@ class Seeding {
     return rows.draw(random_, draws_++);
   }
 
-  /// Takes steps of greedy k-means++ until k rows are chosen.
+  /// Takes steps of greedy k-means++ until `chosen` has k rows.
   void extend(SeedingCover& cover, std::vector<std::int64_t>& chosen) {
     const int trials = trials_of_a_step(k_);
     std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials));
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_.stop);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
-      if (cover.takes_steps(trials)) {  // covers that support take_steps() take several steps per call
+      if (cover.takes_steps(trials)) {  // each call takes several steps
         cover.take_steps(trials, k_, random_, draws_, chosen);
         report(chosen.size());
         keep_steps(chosen);
@@ -158,7 +158,7 @@ class Seeding {
       for (std::uint64_t& target : targets) target = random_.below(draws_++, cover.total());
       const std::vector<std::int64_t> candidates = cover.rows_at(targets);
       const std::vector<std::uint64_t> gains = cover.gains(candidates);
-      // The candidate with the largest gain; ties go to the first.
+      // Select the candidate with the largest gain. On ties, select the first.
       const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
       chosen.push_back(candidates[static_cast<std::size_t>(best)]);
       cover.add(std::span(&chosen.back(), 1));
@@ -172,8 +172,8 @@ class Seeding {
     throw InputError("the checkpoint holds first centroids that this program does not choose");
   }
 
-  /// Checks rows from a checkpoint. Their first row must be `first`, because all later rows depend on it, and all must
-  /// be in range.
+  /// Throws InputError for rows of a checkpoint that this seeding cannot have chosen. The first row must be `first`,
+  /// because all later rows depend on it. All rows must be in range.
   void require_rows(std::span<const std::int64_t> rows, std::int64_t first, std::int64_t most) const {
     if (rows.front() != first || std::ssize(rows) > most) refuse_rows();
     for (const std::int64_t row : rows)
@@ -199,8 +199,7 @@ class Seeding {
     if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
-  /// Adds rows that differ from the chosen ones. Needed if rows are so close together that all squared distances are
-  /// zero.
+  /// Adds rows that differ from the chosen rows. Needed if rows differ so little that all squared distances are zero.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
     const auto is_new = [&](const T* row) {
@@ -234,7 +233,8 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the search on the next rank
+      // Marks the rows as seen, for the search on the next rank.
+      for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError(about("points") + "fewer different points of positive weight than clusters",
@@ -249,7 +249,8 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  SeedingCheckpoints* checkpoints_ = nullptr;  ///< set only for k-means++ steps that are not part of k-means||
+  /// Set by plus_plus(). Steps that parallel() takes without plus_plus() are not saved.
+  SeedingCheckpoints* checkpoints_ = nullptr;
   std::uint64_t draws_ = 0;
 };
 

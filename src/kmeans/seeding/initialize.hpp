@@ -16,14 +16,15 @@ struct FirstCentroids {
   std::vector<std::int64_t> rows;  ///< row numbers in the points; empty for KMeansInit::given
 };
 
-/// Returns true if the options allow a fit with fewer distinct points than clusters.
+/// Returns true if the options allow a fit of points with fewer different rows than clusters.
 bool accepts_fewer_different(const KMeansOptions& options);
-/// Returns the remedy for too few distinct points, as the end of an error message.
+/// Returns the last part of the error message about too few different rows. This part states the remedy.
 ErrorMessage how_to_accept_fewer();
 
-/// Returns k x d initial centroids, chosen by `options.init` for fit number `restart`. They depend only on the data,
-/// the options and the seed. `points` must be finite. Over all ranks, they must have at least k distinct rows of
-/// positive weight, unless the options accept fewer. `given`: centroids in host memory, or none.
+/// Returns k x d initial centroids, chosen by the method `options.init` for fit number `restart`. They depend only on
+/// the data, the options and the seed. `points` must be finite. The points of all ranks together must have at least k
+/// different rows of positive weight, unless the options accept fewer different rows. `given`: the given centroids in
+/// host memory, or none.
 template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart,

@@ -1,5 +1,5 @@
-// Data that the ranks exchange while they choose the first centroids: the chosen or tried rows, which every rank
-// compares with its rows, and the sums from which rows are drawn.
+// Data that the ranks exchange while they choose the first centroids. Every rank compares its rows with the chosen or
+// tried rows, so it needs their coordinates. To draw rows, it needs the sums of all ranks.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns weights for a rank without rows if other ranks have weights. The view holds one weight that belongs to no
-/// row, because an empty view would mean that there are no weights.
+/// Returns the weights of a rank without rows, for the case that other ranks have weights. The view holds one number
+/// that belongs to no row, because an empty view would mean that there are no weights.
 template <class T>
 VectorView<const T> weights_of_no_rows() {
   static constexpr T none = 0;
   return {&none, 1};
 }
 
-/// The totals of the ranks' rows. Rows are drawn by the prefix sums of these totals.
+/// The totals of the integers of each rank's rows. To draw a row, a prefix sum of these totals first selects the rank.
 class RankTotals {
  public:
   RankTotals() = default;
@@ -36,7 +36,8 @@ class RankTotals {
     total_ -= amount;
   }
 
-  /// The rank whose rows contain the prefix sum `target` < total(), and the rest of `target` within this rank's rows.
+  /// Identifies a row by a prefix sum: the rank that has the row, and the part of the prefix sum within this rank's
+  /// rows.
   struct Place {
     int rank;
     std::uint64_t target;
@@ -63,12 +64,12 @@ class KnownRows {
   const core::RankRows& rank_rows() const { return rows_; }
   core::Ranks& ranks() const { return rows_.ranks(); }
 
-  /// Returns the address of a row. It must be one of this rank's rows or have been fetched by bring().
+  /// Returns the address of a row. Unless the row is one of this rank's rows, bring() must have fetched it.
   const T* row(std::int64_t number) const {
     return rows_.is_own(number) ? own_.row(number - rows_.first()) : others_.at(number).data();
   }
 
-  // All ranks must call these functions together. A single rank has all rows already.
+  // All ranks must call the functions below together. A single rank already has all rows, so nothing is fetched.
 
   void bring(std::span<const std::int64_t> numbers) {
     if (ranks().is_alone()) return;
@@ -77,8 +78,8 @@ class KnownRows {
       if (!rows_.is_own(numbers[index])) keep(numbers[index], rows.row(static_cast<std::int64_t>(index)));
   }
 
-  /// Fetches one row per element of `numbers`. The rank that has the row passes its number; all others pass -1. Returns
-  /// the numbers on all ranks.
+  /// Fetches one row per element of `numbers`. For each element, the rank that has the row passes the row's number, and
+  /// all other ranks pass -1. Returns the row numbers on all ranks.
   std::vector<std::int64_t> bring_own(std::vector<std::int64_t> numbers) {
     ranks().add_up(
         numbers.size(), [] {},
@@ -91,8 +92,8 @@ class KnownRows {
     return numbers;
   }
 
-  /// Calls work(), which returns global row numbers in ascending order, on each rank. Fetches these rows and returns
-  /// the numbers of all ranks.
+  /// On each rank, calls work(), which returns global row numbers in ascending order. Fetches the rows with these
+  /// numbers from all ranks, and returns the numbers of all ranks.
   template <class Work>
   std::vector<std::int64_t> bring_all(const Work& work) {
     std::vector<std::int64_t> numbers;

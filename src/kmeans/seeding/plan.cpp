@@ -11,8 +11,9 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Up to most_columns_of_cover columns, the triangle inequality spares more than the 8-bit copy does. For fewer rows
-// than fewest_chosen_by_filter, the copy costs as much as the distances (docs/decisions/0013-first-centroids.md).
+// Up to most_columns_of_cover columns, the triangle inequality avoids more distances than the 8-bit copy. If fewer rows
+// than fewest_chosen_by_filter will be chosen, making the copy costs as much as computing all distances without it
+// (docs/decisions/0013-first-centroids.md).
 constexpr std::int64_t most_columns_of_cover = 5;
 constexpr std::int64_t fewest_chosen_by_filter = 6;
 
@@ -23,7 +24,7 @@ bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filt
   return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
 }
 
-/// Returns true if computing all distances of k-means++ is faster than avoiding some
+/// Returns true if k-means++ is faster when it computes all distances than when it avoids some distances
 /// (docs/decisions/0013-first-centroids.md).
 bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
   if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;
@@ -42,8 +43,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
-  // A pair counts as a tenth: the byte products, which exclude most pairs, made the choice 7 to 100 times as fast
-  // (docs/decisions/0013).
+  // With the filter, a pair counts as a tenth of a distance. Byte products exclude most pairs. They made the choice of
+  // the first centroids 7 to 100 times as fast (docs/decisions/0013).
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };
@@ -69,7 +70,8 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
     const std::uint64_t bytes = of_cover(shape.points, shape.clusters);
     const int trials = trials_of_a_step(shape.clusters);
     if (cover_kind(shape.dimensions, shape.weighted, shape.clusters, false, filter) != CoverKind::dense) return bytes;
-    // The result is at least the memory of the plain cover, which replaces the dense cover if memory is short.
+    // If memory is short, the plain cover replaces the dense cover. The estimate is therefore at least the memory of
+    // the plain cover.
     return copy +
            std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
   }

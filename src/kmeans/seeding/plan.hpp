@@ -1,4 +1,4 @@
-// Plans how to choose the first centroids. The plan depends only on shape, method and memory.
+// Plans the choice of the first centroids. The plan depends only on the shape, the method and the available memory.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// Selects which additional memory the choice uses for points in host memory: an 8-bit copy (byte_rows.hpp), or all
-/// distances (dense_cover.hpp; `dense`: wherever possible). The chosen rows do not depend on it.
+/// Selects the additional memory that the choice uses for points in host memory: an 8-bit copy (byte_rows.hpp), or
+/// stored distances (dense_cover.hpp). `dense` selects the dense cover wherever it can be used. The chosen rows do not
+/// depend on the selection.
 enum class SeedingFilter { where_it_pays, never, always, dense };
 
-// Number of rounds of k-means||, and the expected number of rows per round as a multiple of k. Bahmani et al. found
-// that five rounds of 2k rows are as good as the seeds of k-means++.
+// The number of rounds of k-means||, and the expected number of rows per round in units of k. Bahmani et al. found that
+// five rounds of 2k rows give as good initial centroids as k-means++.
 inline constexpr int oversampling_rounds = 5;
 inline constexpr std::uint64_t oversampling_factor = 2;
 
@@ -24,17 +25,18 @@ constexpr std::int64_t sample_rows(std::int64_t clusters) {
 /// Returns the number of candidates per step of greedy k-means++.
 int trials_of_a_step(std::int64_t clusters);
 
-/// The kinds of covers, which measure distances to chosen rows in host memory.
+/// The kinds of covers for points in host memory. A cover measures the distances to chosen rows.
 enum class CoverKind { dense, filtered, plain };
-/// `expected`: how many rows will be chosen. `groups`: true if weights_of_chosen() will be called.
+/// Returns the kind of cover to use. `expected`: the expected number of chosen rows. `groups`: true if
+/// weights_of_chosen() will be called.
 CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected, bool groups, SeedingFilter filter);
 
-/// Returns the bytes of host memory that the choice needs in addition to the points. `copy`: the bytes wanted for the
-/// 8-bit copy.
+/// Returns the bytes of host memory that the choice needs in addition to the points. `copy`: the size of the 8-bit
+/// copy, if the fit needs this copy anyway, otherwise 0.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);
 
-/// Returns the number of distances per point that the choice of the first centroids costs: all of them, or the share
-/// that the filter leaves.
+/// Returns the cost of choosing the first centroids, as a number of distances per point. If the filter is used, this
+/// number includes only a share of all distances.
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

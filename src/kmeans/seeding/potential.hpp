@@ -1,7 +1,8 @@
-// A SeedingCover of points in host memory: sums, draws and samples over the distances that the derived class measures.
+// A SeedingCover of points in host memory. The derived class measures the distances. From the distances, this class
+// computes sums. It also draws rows and takes samples of rows.
 //
-// With several ranks, each rank has the distances of its rows. Row numbers are global, and KnownRows fetches the chosen
-// or tried rows from other ranks. After each call of add(), every rank knows the totals of all ranks.
+// With several ranks, each rank has the distances of its rows. Row numbers are global. If chosen or tried rows are on
+// other ranks, KnownRows fetches them. After each call of add(), every rank knows the totals of all ranks.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 class Potential : public SeedingCover {
  public:
-  const std::int64_t most_candidates;  ///< limit for one call of gains()
+  const std::int64_t most_candidates;  ///< the largest number of candidates in one call of gains()
 
   std::uint64_t total() const final { return totals_.total(); }
   const std::vector<std::int64_t>& chosen() const final { return chosen_; }
@@ -72,10 +73,11 @@ class Potential : public SeedingCover {
   }
 
  protected:
-  static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;  // rows between two polls of the stop token
+  // Number of rows between two polls of the stop token.
+  static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;
 
-  /// `points` and `weights`: this rank's part of `rows`. The derived class must call begin(). The constructor and every
-  /// function over all rows throw InterruptedError after a stop request.
+  /// `points` and `weights`: this rank's part of all `rows`. The constructor of the derived class must call begin().
+  /// The constructor, and every function that processes all rows, throw InterruptedError after a stop request.
   Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
             const std::stop_token& stop, std::int64_t candidates_of_a_call, const core::RankRows& rows)
       : most_candidates(candidates_of_a_call), points_(points), weights_(weights), stop_(stop), closest_(points.rows()),
@@ -95,7 +97,7 @@ class Potential : public SeedingCover {
     weight_unit_ = weights_.empty() ? 1.0 : weight_unit(largest_weight_);
   }
 
-  /// Calls `cover`, which computes the distances to the first row, and makes the sums.
+  /// Calls cover(), which computes the distances to the first row, and then computes the sums.
   template <class Cover>
   void begin(const Cover& cover) {
     known_.ranks().agree(cover);
@@ -120,7 +122,8 @@ class Potential : public SeedingCover {
   }
   void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
 
-  /// Sets a row's distance to a smaller value. Threads that call it concurrently must not share a block of the sums.
+  /// Sets a row's distance to a smaller value. Threads may call it concurrently for rows in different blocks of the
+  /// sums.
   void lower(std::int64_t row, double distance) {
     const std::uint64_t before = integer(row);
     closest_[row] = distance;
@@ -160,7 +163,8 @@ class Potential : public SeedingCover {
     return rows;
   }
 
-  /// Returns the element-wise sums over all ranks of the `count` integers that work() returns.
+  /// On each rank, calls work(), which returns `count` integers. Returns the element-wise sums of these integers over
+  /// all ranks.
   template <class Work>
   std::vector<std::uint64_t> of_all(std::size_t count, const Work& work) const {
     std::vector<std::uint64_t> integers;
@@ -171,7 +175,7 @@ class Potential : public SeedingCover {
     return integers;
   }
 
-  /// Calls work(), which changes blocks of the sums, and then updates the totals of the ranks.
+  /// Calls work(), which changes sums of blocks. Then updates the totals of the ranks.
   template <class Work>
   void refresh(const Work& work) {
     totals_ = RankTotals(known_.ranks().gather([&] {
@@ -181,8 +185,9 @@ class Potential : public SeedingCover {
     }));
   }
 
-  /// Scales the integers to the current largest w * D. Until the total has fallen to a quarter, changes update the sums
-  /// in place; then rescale() is called again.
+  /// Recomputes all integers, with a scale for the current largest w * D (weight times squared distance). Afterwards,
+  /// each change of a distance updates the sums in place. When the total has fallen to a quarter, rescale() is called
+  /// again.
   void rescale() {
     const std::int64_t n = points_.rows();
     const double most = known_.ranks().greatest([&] {

@@ -1,5 +1,5 @@
-// Draws rows with probabilities proportional to their weights. Used for the first row of a choice, and for all rows of
-// KMeansInit::random.
+// Draws rows with probabilities proportional to their weights. Used for the first row of k-means++ and k-means||, and
+// for all rows of KMeansInit::random.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class WeightedRows {
 
   /// Returns true if all rows of positive weight have been drawn.
   bool is_exhausted() {
-    if (total() == 0) rescale();  // weights may be rounded to zero next to larger ones
+    if (total() == 0) rescale();  // weights far below the largest weight may have been rounded to zero
     return total() == 0;
   }
 
@@ -58,7 +58,7 @@ class WeightedRows {
     std::uint64_t integer;
   };
 
-  /// Draws the row at prefix sum `target`, which is relative to this rank's rows.
+  /// Draws the row at which the prefix sum exceeds `target`. The prefix sum includes only this rank's rows.
   Drawn take(std::uint64_t target) {
     const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
     const std::uint64_t integer = integer_of(row);
@@ -104,7 +104,7 @@ class WeightedRows {
   RowSums sums_;
   RankTotals totals_;
   std::vector<bool> drawn_;
-  double unit_ = 1;  ///< a power of two that keeps the quantizer from rounding very small weights to zero
+  double unit_ = 1;  ///< a power of two; keeps the quantizer from rounding very small weights to zero
   Quantizer quantize_;
 };
 

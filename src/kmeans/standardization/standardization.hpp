@@ -24,7 +24,7 @@ void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, cons
 template <class T>
 Matrix<T> restored(MatrixView<const T> rows, const KMeansStandardization& by);
 
-/// Returns the number of threads worth using for this shape.
+/// Returns the number of threads that is worthwhile for a matrix of this shape.
 int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

@@ -1,4 +1,4 @@
-// A standardized copy of the points. A call runs on the copy instead of on the points.
+// A standardized copy of the points. A call that standardizes runs on this copy instead of on the points.
 #pragma once
 
 #include <utility>
@@ -8,12 +8,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// A standardized copy of this rank's points in host memory, and the execution settings of a call on this copy.
+/// A standardized copy of this rank's points in host memory, together with the Execution of a call on this copy.
 template <class T>
 class StandardizedPoints {
  public:
-  /// Standardizes by the mean and scale of all ranks' points. All ranks must call it together. `here`: the execution of
-  /// the call, with the stop token of all ranks. Throws OutOfMemoryError if a copy of the points does not fit.
+  /// Standardizes by the mean and scale of the points of all ranks. All ranks must call it together. `here`: the
+  /// Execution of the call, with the stop token of all ranks. Throws OutOfMemoryError if there is not enough memory for
+  /// a copy of the points.
   StandardizedPoints(MatrixView<const T> points, const core::RankRows& rows, const Execution& here);
   /// Standardizes by a given mean and scale.
   StandardizedPoints(MatrixView<const T> points, KMeansStandardization by, const core::RankRows& rows,
@@ -21,12 +22,13 @@ class StandardizedPoints {
 
   MatrixView<const T> rows() const { return rows_.view(); }
   const KMeansStandardization& by() const { return by_; }
-  /// The execution of the call: on the GPU if the points are there, with the memory limit reduced by the copy.
+  /// Returns the Execution of the call. It uses the GPU if the original points are on the GPU. Its memory limit is
+  /// reduced by the size of the copy.
   const Execution& here() const { return here_; }
   core::Ranks& ranks() const { return *ranks_; }
   Matrix<T> take() && { return std::move(rows_); }
 
-  /// Standardizes the given centroids, if any, and stores them in `centroids`. All ranks must call it together.
+  /// If there are given centroids, standardizes them and stores them in `centroids`. All ranks must call it together.
   KMeansMemory<T> standardized(const KMeansMemory<T>& memory, Matrix<T>& centroids) const;
   /// Adds the time of standardizing to the report of a call on the copy.
   void add_to(RunReport& report) const;
@@ -39,7 +41,7 @@ class StandardizedPoints {
   double seconds_ = 0;
 };
 
-/// Returns the request with its memory limit reduced by the size of a copy of the points. Throws OutOfMemoryError if
+/// Returns `execution` with its memory limit reduced by the size of a copy of the points. Throws OutOfMemoryError if
 /// the copy exceeds the limit.
 Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t element_bytes, const Execution& execution);
 

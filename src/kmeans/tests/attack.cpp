@@ -1,4 +1,5 @@
-// Attacks k-means: compares every variant that runs on this machine with the reference.
+// Attacks k-means: runs every variant that this machine can run on difficult random cases, and compares it with the
+// reference.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,7 @@ namespace {
 using kmeans_detail::Shape;
 using kmeans_detail::Variant;
 
-/// A case with its arrays in contiguous memory. Its options refer to them by views.
+/// A case whose arrays are stored contiguously. Its options hold views of these arrays.
 template <class T>
 class Job {
  public:
@@ -122,7 +123,8 @@ std::string exact_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& e
       [&] { return history_inertia_difference(is, expected); });
 }
 
-/// Compares results within a tolerance, for variants with textbook arithmetic on tame input.
+/// Compares a result with the expected result within a tolerance. Used only for variants with textbook arithmetic, and
+/// only on tame input.
 template <class T>
 std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& expected, double tolerance) {
   return first_difference([&] { return difference("label", copy(is.labels.view()), expected.labels); },
@@ -143,8 +145,8 @@ std::string tame_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& ex
                           });
 }
 
-/// Converts the first variant's result to an answer. For cases without a reference, the other variants are compared
-/// with it.
+/// Converts a result to an answer. In cases without a reference, the first variant's result becomes the answer with
+/// which the other variants are compared.
 template <class T>
 KMeansAnswer<T> answer_of(const KMeansResult<T>& result) {
   KMeansAnswer<T> answer;
@@ -166,7 +168,7 @@ class Check {
 
   const Job<T>& job() const { return job_; }
 
-  /// Returns the expected fit, computed on first use.
+  /// Returns the expected fit. Computes it on first use.
   const Outcome<KMeansAnswer<T>>& expected() {
     if (expected_) return *expected_;
     if (has_reference_) expected_ = outcome_of([&] { return kmeans_reference(job_.points(), job_.options()); });
@@ -174,7 +176,7 @@ class Check {
     return *expected_;
   }
 
-  /// Returns a description of the first fault in a fit, or "".
+  /// Returns a description of the first fault in a fit, or "" if there is none.
   std::string fit_fault(const Run& run) {
     const auto is = outcome_of([&] { return job_.run(run.execution); });
     if (std::string wrong = status_difference(is, expected()); !wrong.empty() || !is.answer) return wrong;
@@ -183,7 +185,8 @@ class Check {
     return exact_difference(*is.answer, *expected().answer);
   }
 
-  /// Checks properties that hold for any initial centroids: labels, counts and inertia must fit the result's centroids.
+  /// Checks properties that hold for any initial centroids: labels, counts and inertia must agree with the centroids of
+  /// the result.
   std::string self_fault(const Run&) {
     if (has_reference_ || !expected().answer || job_.options().metric == KMeansMetric::cosine) return "";
     const KMeansAnswer<T>& answer = *expected().answer;
@@ -195,7 +198,8 @@ class Check {
                             [&] { return difference_of_one("inertia", answer.inertia, again.answer->inertia); });
   }
 
-  /// Checks that seeding chooses the same initial centroids with the 8-bit copy, with all distances, and with neither.
+  /// Checks that seeding chooses the same initial centroids in three ways: with the 8-bit copy, with all distances
+  /// stored, and with neither.
   std::string seeding_fault(const Run& run) {
     if (!expected().answer) return "";
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
@@ -297,11 +301,12 @@ std::string full_text(const KMeansCase<T>& made, bool with_queries) {
   return text;
 }
 
-/// Makes the case simpler in way number `step`. Returns false if there is no such way. See shrunk().
+/// Makes the case simpler in one of several numbered ways. Returns false if there is no way with number `step`. See
+/// shrunk().
 template <class T>
 bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
   KMeansJob<T>& options = made.options;
-  const auto take = [&step](auto count) {  // returns true if `step` is one of the next `count` ways
+  const auto take = [&step](auto count) {  // returns true if `step` is one of the next `count` numbers
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;
     step -= all;
@@ -387,7 +392,8 @@ class Attack {
       if (run.contract == core::Contract::same_bits || (made.tame && made.has_reference))
         judge("kmeans", run, &Check<T>::fit_fault);
     for (std::size_t at = 0; at < runs.size(); ++at)
-      if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)  // its last run
+      // Checks predictions only in the last run of each variant.
+      if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)
         for (const auto fault : {&Check<T>::predict_fault, &Check<T>::weighted_predict_fault})
           judge("predict", runs[at], fault);
     if (!runs.empty()) {

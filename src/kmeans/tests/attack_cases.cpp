@@ -52,7 +52,7 @@ class Maker {
     const double clusters = random_.uniform();
     k_ = clusters < 0.5 ? random_.between(1, 6) : clusters < 0.6 ? n_ : clusters < 0.65 ? 1 : random_.between(1, 80);
     k_ = std::min(k_, n_);
-    if (random_.chance(0.015)) {  // sometimes makes cases so large that threads share the rows
+    if (random_.chance(0.015)) {  // sometimes makes a case that is large enough for threads to share the rows
       n_ = random_.between(8193, 30000);
       d_ = random_.between(1, 3);
       k_ = random_.between(1, 6);
@@ -65,7 +65,7 @@ class Maker {
     }
   }
 
-  /// Makes groups so far apart that arithmetic in T cannot change a label.
+  /// Makes groups of points that are far apart, so that rounding in T cannot change a label.
   void make_tame() {
     made_.tame = true;
     made_.kind = "tame";
@@ -80,8 +80,8 @@ class Maker {
       for (std::int64_t row = 0; row < n_; ++row) made_.weights.push_back(static_cast<T>(random_.uniform(0.5, 2)));
   }
 
-  /// Makes points at almost equal distances from their two nearest initial centroids. A low-precision filter cannot
-  /// decide these points.
+  /// Makes points whose distances to their two nearest initial centroids are almost equal. A low-precision filter
+  /// cannot decide the labels of such points.
   void make_near_bisectors() {
     made_.kind = "near bisectors";
     const double scale = random_.pick<double>({1, 1, 1, 1e-30, 1e30, 255});
@@ -115,7 +115,7 @@ class Maker {
       for (std::size_t dim = 0; dim < point.size(); ++dim)
         between += std::pow(static_cast<double>(b[dim]) - static_cast<double>(a[dim]), 2);
       if (between == 0) continue;
-      // Moves the point to the bisector, and then slightly to one side.
+      // Moves the point onto the bisector of the two centroids, and then slightly to one side.
       const double step = (by_distance[1].first - by_distance[0].first) / (2 * between) +
                           random_.sign() * std::exp2(random_.uniform(least, -5));
       for (std::size_t dim = 0; dim < point.size(); ++dim)
@@ -138,7 +138,7 @@ class Maker {
     made_.points = columns(n_, made_.kind);
     disturb_rows();
     make_weights();
-    // Usually avoids cases that fail because there are fewer points than clusters.
+    // In most cases, makes k so small that the fit does not fail because of too few different points.
     if (!random_.chance(0.02)) k_ = std::min(k_, different_points());
     make_centroids();
   }

@@ -12,19 +12,19 @@ namespace gradus::attack {
 
 template <class T>
 struct KMeansCase {
-  std::string kind;           ///< a description for the report
-  bool tame = false;          ///< true if variants whose contract is a tolerance can handle the case
+  std::string kind;           ///< a description of the case for the report
+  bool tame = false;          ///< true if the case is easy enough for variants whose contract is a tolerance
   bool has_reference = true;  ///< false if the initial centroids depend on the library's random numbers
   Rows<T> points;
-  std::vector<T> weights;   ///< one weight per point, or no weights
+  std::vector<T> weights;   ///< one weight per point; empty if the case has no weights
   Rows<T> centroids;        ///< used if options.init is `given`
   Rows<T> queries;          ///< points for predict and transform
-  std::int64_t room = 0;    ///< number of elements between rows
+  std::int64_t room = 0;    ///< number of unused elements between consecutive rows
   bool own_labels = false;  ///< true if labels are written to the caller's memory
   KMeansJob<T> options;     ///< the options, without views
 };
 
-/// Returns case `number` of `seed`.
+/// Returns case number `number` of the sequence that `seed` determines.
 template <class T>
 KMeansCase<T> make_kmeans_case(std::uint64_t seed, std::uint64_t number);
 

@@ -40,7 +40,7 @@ bool to_unit_length(std::vector<T>& row) {
 
 constexpr double limit = 0x1p500;
 
-/// Throws InputError for values that no fit accepts: NaN, infinity, and values beyond the limit.
+/// Throws InputError for values that no fit accepts: NaN, infinity, and magnitudes beyond the limit.
 template <class T>
 void check_values(const Rows<T>& rows) {
   for (const std::vector<T>& row : rows)
@@ -48,7 +48,8 @@ void check_values(const Rows<T>& rows) {
       if (!(std::abs(static_cast<double>(value)) <= limit)) throw InputError("a value is not finite or too large");
 }
 
-/// Returns the rows that the fit uses: the rows themselves, or rows of unit length with the cosine metric.
+/// Returns the rows that the fit uses. With the cosine metric, these are the rows scaled to unit length, otherwise the
+/// rows themselves.
 template <class T>
 Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = rows_of(view);
@@ -59,7 +60,8 @@ Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   return rows;
 }
 
-/// Prepares centroids for the metric. Centroids of a fit have unit length already, up to rounding, and stay unchanged.
+/// Prepares centroids for the metric. Centroids that a fit returned stay unchanged, because they already have unit
+/// length, up to rounding.
 template <class T>
 Rows<T> prepared_centroids(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = prepared(view, metric);
@@ -98,7 +100,7 @@ std::int32_t nearest(const std::vector<T>& point, const Rows<T>& centroids) {
   return static_cast<std::int32_t>(best);
 }
 
-/// Throws if rows differ although all their squared distances are zero in double.
+/// Throws an error if rows differ but all their squared distances are zero in double.
 template <class T>
 void check_distances(const Rows<T>& points, const Rows<T>& centroids) {
   bool differ = false;
@@ -169,7 +171,7 @@ class Fit {
     return squared_distance(points_[point], centroids_[at(labels_[point])]);
   }
 
-  /// Computes exact weights, and products of weights and coordinates, for later sums.
+  /// Stores the exact weights, and the exact products of weights and coordinates, for the sums below.
   void examine() {
     std::set<std::vector<T>> different;  // -0 and 0 compare equal here
     for (std::size_t point = 0; point < n_; ++point) {
@@ -224,7 +226,7 @@ class Fit {
     for (std::size_t dim = 0; dim < d_; ++dim)
       bound += 0x1p-51 * terms * extents_[dim] * weight * extents_[dim] +
                0x1p-72 * extents_[dim] * static_cast<double>(n_) * largest * magnitudes_[dim] +
-               2 * weight * std::numeric_limits<double>::min();  // squares that underflow
+               2 * weight * std::numeric_limits<double>::min();  // covers squares that underflow
     return bound;
   }
 
@@ -260,7 +262,7 @@ class Fit {
       }
       std::stable_sort(farthest_first.begin(), farthest_first.end(),
                        [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
-      // Number of different points that do not equal the centroid of a cluster with points.
+      // The number of different points minus the number of clusters with points, but at least 0.
       const std::size_t missing = different_ - std::min(different_, k_ - empty.size());
       while (empty.size() > missing && different_ < k_) {
         surplus.push_back(empty.back());
@@ -269,7 +271,8 @@ class Fit {
       auto empty_cluster = empty.begin();
       for (const std::size_t point : farthest_first) {
         if (empty_cluster == empty.end()) break;
-        // A skipped point is not tried again for another empty cluster.
+        // The search for the next empty cluster continues after this point, so a point that is skipped here is not
+        // tried again.
         if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;
         --members[at(labels_[point])];
         taken[point] = true;

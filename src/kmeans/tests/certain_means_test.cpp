@@ -1,5 +1,5 @@
-// Vectors of doubles and 128-bit integers find the same certain means. Means relative to the middle equal the plain
-// loop's.
+// Tests that vectors of doubles find the same certain means as 128-bit integers, and that means relative to the middle
+// equal the means of a plain loop.
 #include "kmeans/means/certain_means.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Columns {
  public:
   Columns(std::int64_t count, std::int64_t summands) : count_(count), summands_(summands) {}
 
-  /// Adds a sum that differs from `mean` times count by `off` steps.
+  /// Adds a column whose sum differs from `mean` times count by `off` steps of the grid.
   void add(int exponent, double mean, std::int64_t off) {
     const core::Grid grid(exponent, summands_);
     bits_ = grid.bits;
@@ -41,8 +41,8 @@ class Columns {
     units_.push_back(grid.unit);
   }
 
-  /// Returns the number of columns with certain means. Fails if a mean is reported as certain but is not, or if a mean
-  /// differs.
+  /// Returns the number of columns with certain means. Fails if a mean that is reported as certain is not certain, or
+  /// is not correct.
   std::int64_t check(bool exact) const {
     const auto columns = std::ssize(sums_);
     std::vector<T> means(sums_.size());
@@ -66,8 +66,8 @@ class Columns {
     return columns - left;
   }
 
-  /// Returns true if means_from_middle() accepts the sums. Fails if its result differs from the functions that it
-  /// replaces.
+  /// Returns true if means_from_middle() accepts the sums. Fails if its result differs from the result of the functions
+  /// that it replaces.
   bool check_from_middle() const {
     std::vector<double> middle;
     for (std::size_t column = 0; column < sums_.size(); ++column)
@@ -117,7 +117,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
   };
   std::int64_t certain = 0;
   std::int64_t all = 0;
-  std::int64_t decided = 0;  // number of means that are certain if the grid lost nothing
+  std::int64_t decided = 0;  // number of means that would be certain if the grid lost nothing
   std::int64_t from_middle = 0;
   for (const std::int64_t target : cpu::compiled_targets()) {
     const cpu::ForcedTarget forced(target);
@@ -130,13 +130,13 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
       const std::int64_t d = between(1, 40);
       for (std::int64_t column = 0; column < d; ++column) {
         const int exponent = static_cast<int>(round % 4 == 0 ? between(-984, 500) : between(-20, 20));
-        // The mean is a number of T, or halfway between two numbers.
+        // The mean is a number of type T, or halfway between two adjacent numbers.
         T mean = static_cast<T>(std::ldexp(std::uniform_real_distribution<double>(-1, 1)(random),
                                            exponent - static_cast<int>(between(0, 30))));
         double exact = static_cast<double>(mean);
         if (between(0, 1) == 0) {
           const T above = std::nextafter(mean, std::numeric_limits<T>::infinity());
-          // For double, the midpoint itself is rounded to a number of T.
+          // For double, the midpoint itself is rounded to a double.
           exact = 0.5 * (exact + static_cast<double>(above));
         }
         const std::int64_t off =
@@ -152,7 +152,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
   const bool has_vectors =
       std::ranges::any_of(targets, [](std::int64_t target) { return target == HWY_AVX3 || target == HWY_AVX2; });
-  EXPECT_EQ(has_vectors, certain > 0);  // without vectors, the integers find all certain means
+  EXPECT_EQ(has_vectors, certain > 0);  // without vectors, no mean is certain here, and integers compute all means
   EXPECT_EQ(has_vectors, certain < decided);
   EXPECT_EQ(has_vectors, from_middle > 0);
   EXPECT_LT(decided, all);

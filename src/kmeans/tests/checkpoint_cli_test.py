@@ -11,7 +11,7 @@ import zipfile
 
 from kit import GRADUS, Case, InterruptCase, content
 
-# Fields that may differ between an uninterrupted and a resumed fit: times, machine and variant.
+# Fields of the summary that may differ between an uninterrupted and a resumed fit: times, machine and variant.
 FREE = {"seconds", "command", "variant", "device", "threads", "rechecked", "memory_bytes", "resumed"}
 
 
@@ -44,7 +44,7 @@ class FitCase(InterruptCase):
 
 
 class KillCase(FitCase):
-    """SIGKILL and SIGTERM at random moments; the fit resumes with other threads and another variant."""
+    """Sends SIGKILL and SIGTERM at random moments. The fit resumes with another number of threads and another variant."""
 
     def check_kills(self, kills, seed):
         self.generate(60000, 6)
@@ -68,11 +68,10 @@ class KillCase(FitCase):
             _, stderr = job.communicate(timeout=120)
             resumed += "is resumed" in stderr
             is_there = os.path.exists(os.path.join(out, "summary.json"))
-            if is_there:  # exists even after a kill if the work was complete
+            if is_there:  # the file exists even after a kill if the job had already finished its work
                 self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
             shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder behind
-            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM kills the job if it
-                                                                           # arrives before the handler
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM may precede the handler
                 killed += 1
                 continue
             self.assertEqual((job.returncode, is_there), (0, True), stderr)
@@ -96,7 +95,7 @@ class Signals(FitCase):
         return ["kmeans", self.points_file, "-k", 200, "--tolerance", "0", "--threads", 1, *more]
 
     def resumed(self, iterations):
-        """Starts a job and returns its message about resuming. Does not wait for the end of the job."""
+        """Starts a job, returns its message about resuming, and kills it."""
         job = self.start("--max-iterations", iterations, "--init", "random", "--checkpoint", self.checkpoint, "--resume")
         line = job.stderr.readline()
         job.kill()
@@ -112,7 +111,7 @@ class Signals(FitCase):
         with zipfile.ZipFile(self.checkpoint) as archive:
             self.assertIsNone(archive.testzip())
             self.assertTrue({"job.npy", "progress.npy", "centroids.npy", "before.npy"} <= set(archive.namelist()))
-        # The array `centroids` can be used like any table of centroids.
+        # The array `centroids` of the checkpoint can be used like any table of centroids.
         self.succeed("predict", self.checkpoint + ":centroids", self.points_file, "-o", self.path("labels.npy"))
         self.assertIsNone(job.poll())
         job.kill()
@@ -129,7 +128,7 @@ class Signals(FitCase):
             self.assertIn(f"--resume continues it from '{self.checkpoint}'", stderr)
             self.assertIn("is resumed: after iteration ", self.resumed(100000))
             before = content(self.checkpoint)
-            self.assertIn("is resumed: after iteration ", self.resumed(90000))  # the iteration limit may differ
+            self.assertIn("is resumed: after iteration ", self.resumed(90000))  # a resumed fit may have another iteration limit
             self.refused(3, *self.command("--max-iterations", 100000, "--init", "random", "--checkpoint", self.checkpoint, "--resume", "--seed", 1),
                          says=[self.checkpoint, "seed=0 there, but seed=1 here"])
             self.assertEqual(content(self.checkpoint), before)
@@ -179,7 +178,7 @@ class Checkpoints(FitCase):
         result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
         self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
         self.assertIn("No space left on device; the fit continues", result.stderr)
-        # Messages may go to the same full disk.
+        # The job must also succeed if its messages go to the same full disk.
         job = self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("other"))
         with open("/dev/full", "w") as full:
             self.assertEqual(subprocess.run([GRADUS, *map(str, job)], stdout=subprocess.DEVNULL, stderr=full).returncode, 0)

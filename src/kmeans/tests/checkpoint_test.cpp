@@ -1,5 +1,6 @@
-// An interrupted fit that resumes elsewhere (another variant, another number of threads or ranks) gives the bits of an
-// uninterrupted fit. A checkpoint that does not fit the job is refused and left unchanged.
+// Tests that an interrupted fit gives the bits of an uninterrupted fit when it resumes under other conditions (another
+// variant, or another number of threads or ranks). A checkpoint that does not match the job is rejected and stays
+// unchanged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,9 +42,9 @@ using tests::ThreadRanks;
 // Problems
 
 enum class Data {
-  plain,      ///< several centres with many points between them, which take many iterations
-  wild,       ///< very different magnitudes, for which sums do not decide all means
-  duplicates  ///< few different rows, repeated, and exact ties
+  plain,      ///< several centres with many points between them, so that fits take many iterations
+  wild,       ///< magnitudes so different that the sums do not determine all means
+  duplicates  ///< few different rows, each repeated many times, with exact ties
 };
 
 template <class T>
@@ -97,7 +98,8 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.init = init;
   job.options.tolerance = 0;
   accept_coinciding_points(job.options);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // far away, so that some centroids get no points
+  // The given centroids are far away from the points, so that some of them get no points.
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;
 }
@@ -105,11 +107,11 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
 // ---------------------------------------------------------------------------------------------------------------------
 // Runs
 
-/// The configuration of a run.
+/// The conditions of a run.
 struct RunSettings {
-  std::string variant;  ///< name of a variant; if empty, the library chooses
+  std::string variant;  ///< name of the variant; if empty, the library chooses the variant
   int threads = 1;
-  int ranks = 0;  ///< number of ranks; 0: one process without ranks
+  int ranks = 0;  ///< number of ranks; 0 means one process without ranks
   bool on_gpu = false;
 };
 
@@ -118,14 +120,15 @@ std::string name_of(const RunSettings& way) {
          std::to_string(way.ranks) + " ranks";
 }
 
-/// The output of a run: notes and numbers of progress reports.
+/// The notes of a run, and the numbers of its progress reports.
 struct RunLog {
   std::string notes;
   int iterations = 0;
-  int choices = 0;  ///< number of steps of seeding
+  int choices = 0;  ///< number of progress reports of seeding
 };
 
-/// Called on each rank with the number of iterations so far in all restarts, or of progress reports of seeding.
+/// A function that is called on each rank after a progress report. Its argument is the number of iterations so far in
+/// all restarts, or the number of progress reports of seeding so far.
 using AtIteration = std::function<void(int)>;
 
 /// Returns the combined result of all ranks.
@@ -180,8 +183,9 @@ KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheck
   return all;
 }
 
-/// Returns "" if the results are equal, otherwise the difference. If `exact_history` is false, ignores the last bits of
-/// inertia and shift, in which GPU variants may differ by contract.
+/// Returns "" if the results are equal, otherwise the name of the first difference. If `exact_history` is false,
+/// ignores the last bits of inertia and shift in the history, because the contract of GPU variants does not include
+/// these bits.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";
@@ -203,8 +207,8 @@ std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool 
   return "";
 }
 
-/// Thrown in place of a kill. A thread cannot be killed like a process, but an exception ends its job at the same
-/// point.
+/// An exception that simulates a kill. A thread cannot be killed like a process, so the exception ends the thread's job
+/// at the point of the kill.
 struct Killed {};
 
 AtIteration kill_at(int last) {
@@ -261,7 +265,8 @@ class KMeansCheckpoints : public testing::Test {
     stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
 
-  /// Kills a fit in iteration `last` and resumes it in another configuration. Returns the first defect.
+  /// Kills a fit in iteration `last` and resumes it under other conditions. Returns a description of the first fault,
+  /// or "" if there is none.
   template <class U>
   std::string wrong(const Job<U>& job, const KMeansResult<U>& whole, int all_iterations, int last,
                     const RunSettings& from, const RunSettings& to) const {
@@ -278,13 +283,14 @@ class KMeansCheckpoints : public testing::Test {
     const KMeansResult<U> again = run<U>(job, to, to_resume(), &log);
     if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
-    // The checkpoint holds the previous iteration. (After its last iteration, a fit writes no checkpoint.)
+    // The checkpoint holds the state of the previous iteration. (A fit writes no checkpoint after its last iteration.)
     if (log.iterations > all_iterations - last + 2) return "made " + std::to_string(log.iterations) + " iterations";
     return "";
   }
 
  private:
-  /// Returns a directory in memory if there is one. On a disk, the writes after each iteration would take minutes.
+  /// Returns a directory in memory if the system has one. On a disk, writing a checkpoint after each iteration would
+  /// take minutes.
   static std::filesystem::path place() {
     std::error_code unused;
     const std::filesystem::path memory = "/dev/shm";
@@ -375,7 +381,8 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
   EXPECT_GE(runs, 100);
 }
 
-// A finished job with several fits leaves a checkpoint. Resuming from it yields the best fit, with labels and counts.
+// A finished job with several fits leaves a checkpoint. Resuming from it gives the best fit again, with labels and
+// counts.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
   using T = TypeParam;
   for (const int restarts : {1, 4})
@@ -400,7 +407,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// When
+// When checkpoints are written
 
 TYPED_TEST(KMeansCheckpoints, are_written_when_they_are_due) {
   using T = TypeParam;
@@ -455,7 +462,7 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
                    InterruptedError);
       RunLog log;
       EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
-      // Ranks may see the stop request in different iterations.
+      // The ranks may notice the stop request in different iterations.
       if (ranks == 0) EXPECT_TRUE(contains(log.notes, "after iteration " + std::to_string(last))) << log.notes;
       else EXPECT_TRUE(contains(log.notes, "after iteration")) << log.notes;
     }
@@ -479,7 +486,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   EXPECT_TRUE(contains(log.notes, "after iteration 5")) << log.notes;
 }
 
-// A fit may resume with another iteration limit, unless an earlier fit of the job has ended.
+// A fit may resume with another iteration limit, unless a fit of the same job has already ended with the old limit.
 TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
   using T = TypeParam;
   const auto with_limit = [](int limit, int restarts = 1) {
@@ -504,13 +511,13 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     EXPECT_EQ(this->content(), before);
     return message;
   };
-  // The fit with the limit 9 has ended.
+  // The fit with the limit 9 has already ended.
   EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));
   std::filesystem::remove(this->file());
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));
   std::filesystem::remove(this->file());
-  // The job is killed in its second fit.
+  // The job is killed in its second fit, so the first fit has ended.
   EXPECT_THROW(run<T>(with_limit(3, 2), {}, this->each_iteration(), nullptr, kill_at(5)), Killed);
   EXPECT_TRUE(contains(refused(with_limit(4, 2)), "max_iterations=3 there"));
 }
@@ -548,7 +555,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
             const auto again = choose({&state, &rest});
             EXPECT_EQ(again.rows, whole.rows) << state.rounds.size() << " rounds, " << state.chosen.size() << " rows";
             ASSERT_LT(rest.states.size(), steps.states.size());
-            // The resumed choice starts at its state and saves the same states afterwards.
+            // The resumed choice of first centroids starts at its recorded state. From there on, it records the same
+            // states as the uninterrupted choice.
             const std::size_t done = steps.states.size() - rest.states.size();
             for (std::size_t step = 0; step < rest.states.size(); ++step) {
               EXPECT_EQ(rest.states[step].chosen, steps.states[done + step].chosen);
@@ -587,7 +595,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
       }
 }
 
-// Kills and resumes the run several times during seeding.
+// Interrupts the run several times during seeding, and resumes it each time.
 TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
   using T = TypeParam;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
@@ -626,7 +634,7 @@ TYPED_TEST(KMeansCheckpoints, refuse_a_damaged_file_and_leave_it) {
   Job<T> job = make_job<T>(12, 1, 2, Data::plain, KMeansInit::first);
   job.options.restarts = 2;
   job.options.max_iterations = 2;
-  // Killed in the second fit, so that the file has every part.
+  // The job is killed in its second fit, so that the file has every part.
   EXPECT_THROW(run<T>(job, {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
   const std::string whole = this->content();
   ASSERT_GT(whole.size(), 1000U);
@@ -727,7 +735,7 @@ TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
   }
   EXPECT_GE(others, 5);
   EXPECT_FALSE(std::filesystem::exists(this->file()));
-  // Throws if ranks have different checkpoint options.
+  // If ranks have different checkpoint options, the call throws an error.
   for (const bool all_write : {false, true}) {
     ThreadRanks ranks(2);
     const auto thrown = ranks.run([&](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// Compares kmeans_choose() with separate fits and criteria.
+// Compares kmeans_choose() with separate calls of kmeans() and kmeans_criteria().
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Choose : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Choose, Elements);
 
-/// Returns points in four groups, with an additional column of large values that does not depend on the group.
+/// Returns points in four groups. An additional column holds large values that do not depend on the group.
 template <class T>
 Matrix<T> four_groups(std::int64_t n) {
   std::mt19937 random(8);

@@ -1,4 +1,4 @@
-"""The k-means commands as a user runs them. tests/cli/run.py runs this."""
+"""Tests the k-means commands as a user runs them. tests/cli/run.py runs this."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
                  write_npy)
 
 
-# For tests/cli/cli_test.py: see tests/cli/run.py.
+# The jobs below are for tests/cli/cli_test.py: see tests/cli/run.py.
 def json_jobs(case):
     points, centroids = case.points(), case.file("c.csv", "0,0,0\n1,1,1\n")
     return {
@@ -74,7 +74,7 @@ class KMeans(Case):
         for key in ("read", "write", "total", "initialize"):
             self.assertGreaterEqual(summary["seconds"][key], 0)
         self.assertLessEqual(summary["seconds"]["read"] + summary["seconds"]["write"], summary["seconds"]["total"])
-        # Every label is the nearest centroid, and the inertia is the sum of the squared distances.
+        # Every label must be the nearest centroid, and the inertia must be the sum of the squared distances.
         _, _, values = read_npy(points)
         inertia = 0
         for point in range(200):
@@ -83,7 +83,7 @@ class KMeans(Case):
             self.assertEqual(labels[point], distances.index(min(distances)))
             inertia += min(distances)
         self.assertLess(abs(inertia - summary["inertia"]), 1e-6 * inertia)
-        # The table has a line per cluster, with its size in the second column.
+        # The table has a line per cluster, with the size of the cluster in the second column.
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0].split()[:3], ["cluster", "size", "share"])
         self.assertEqual([int(line.split()[1]) for line in lines[1:6]], summary["counts"])
@@ -233,7 +233,7 @@ class KMeans(Case):
                 continue
             result = gradus("kmeans", points, "-k", 3, "--variant", row["name"].replace("_", "-"), "--json")
             if result.returncode == 4:
-                self.assertIn("cannot run here", result.stderr)  # the variant was designed for other shapes
+                self.assertIn("cannot run here", result.stderr)  # the variant is for other shapes
             else:
                 self.assertEqual(json.loads(result.stdout)["variant"], row["name"])
 
@@ -299,14 +299,14 @@ class Usage(Case):
             return self.succeed(*arguments, cwd=self.folder).stdout
 
         self.assertIn("3 points", succeed("kmeans", "-k", 2, "--", "-x.csv"))
-        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # here --json is a file name
+        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # here, --json is the name of a file
         self.assertEqual(succeed("predict", "--", "-x.csv", "-x.csv"), "0\n1\n2\n")
         self.assertEqual(succeed("predict", "-x.csv".replace("-", "./-"), "--", "-x.csv"), "0\n1\n2\n")
         self.assertIn("3 points", succeed("kmeans", "-k", 2, "./-x.csv", "--"))
         for arguments, says in [
             (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
             (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
-            (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # here -k is a file name
+            (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # here, -k is the name of a file
             (["predict", "--", "-x.csv", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
             (["predict", "./-x.csv", "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
             (["predict", "./-x.csv", "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
@@ -337,7 +337,7 @@ class Usage(Case):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(out))
-        # The same options are accepted where they have an effect.
+        # The options refused above are accepted where they have an effect.
         self.succeed("kmeans", points, "-k", 2, "--init", "first", "--restarts", 1)
         self.succeed("kmeans", points, "-k", 2, "--init", "random", "--restarts", 2, "--seed", 3)
 
@@ -374,7 +374,7 @@ class Usage(Case):
 
 
 class BadInput(Case):
-    """Each invalid input gives a clear message, the correct exit status and no output."""
+    """Each invalid input must give a clear message and the correct exit status, and no output."""
 
     def refuse(self, status, *arguments, says=(), **options):
         out = self.path("parent/out")
@@ -533,7 +533,7 @@ class Output(Case):
         self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
-        def limit():  # allows the files that an OpenMP runtime shares between its libraries
+        def limit():  # the limit allows the files that an OpenMP runtime shares between its libraries
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
         points = self.points(n=300000, d=1)
@@ -548,11 +548,11 @@ class Output(Case):
         self.assertIn("labels.npy", said)
 
     def test_more_than_the_disk_holds(self):
-        """A result that exceeds the disk is refused, with both sizes in the message, before anything is written."""
+        """A result that does not fit on the disk is refused before anything is written. The message has both sizes."""
         points = self.points(n=20000, d=1)
         small = self.path("small")
         os.mkdir(small)
-        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the 20000 points are the centroids
+        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the points are also the centroids
                     ["transform", points, points, "-o", os.path.join(small, "out.npy")],
                     ["transform", points, points, "-o", os.path.join(small, "out.csv")]]:
             self.refused_for_want_of_space(small, *job)
@@ -604,11 +604,11 @@ class Output(Case):
                    ["kmeans", points, "-k", 3, "--init", centroids]]
         for reader in readers:
             self.succeed(*reader)
-        # The folder now has centroids of another run next to its summary.
+        # The folder now has the summary of one run and the centroids of another run.
         shutil.copy(os.path.join(other, "centroids.npy"), centroids)
         for reader in readers:
             self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
-        # If there is no k-means summary, nothing is checked.
+        # If the folder has no summary of k-means, nothing is checked.
         summary = os.path.join(out, "summary.json")
         for text in ["no JSON", "[]", "{}", '{"problem": "other", "files": {"centroids.npy": {}}}', '{"problem": 3}',
                      '{"problem": "kmeans", "files": 3}', None]:
@@ -643,7 +643,7 @@ class Interrupt(InterruptCase):
              "--max-iterations", "1000000", "-o", out, *more],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        self.wait_until(job, lambda: os.path.isdir(out))  # the folder is made before the work
+        self.wait_until(job, lambda: os.path.isdir(out))  # the job makes the folder before it starts its work
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.stderr.close)
         self.wait_until_busy(job, 0.5)
@@ -725,7 +725,7 @@ class Interrupt(InterruptCase):
 
 
 class Headers(Case):
-    """A first line that may be a header is reported, or the user is asked."""
+    """If the first line of a table may be a header, the program reports what it assumed, or asks the user."""
 
     def rows(self, text, *options):
         result = self.succeed("predict", self.centroids, self.file("p.csv", text), *options)
@@ -851,13 +851,13 @@ class Predict(Case):
         self.assertFalse(os.path.exists(out))
 
     def test_ending_of_the_output(self):
-        missing = self.path("missing.npy")  # the ending is refused before any file is read
+        missing = self.path("missing.npy")  # the file name's ending is refused before any file is read
         for command in ("predict", "transform"):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
 
 class Tables(Case):
-    """Tests of tables with names and text next to the numbers."""
+    """Tests tables that have names and text next to the numbers."""
 
     FLOWERS = ("id,length,width,species\n" + "".join(
         "f%d,%s,%s,%s\n" % (row, length, width, species) for row, (length, width, species) in enumerate([
@@ -995,7 +995,7 @@ class Tables(Case):
         self.refused(2, "kmeans", self.points(), "-k", 2, "--comment", "%", says=["--comment is for tables of text"])
 
     def test_headers_of_numbers(self):
-        """All lines together decide whether the first line is a header, even if columns are chosen by number."""
+        """To decide whether the first line is a header, all lines are read, even if columns are chosen by number."""
         spectra = self.file("s.csv", "name,400.3,402.7,405.2\n" + "".join(f"s{row},0.{row},0.2{row},0.3{row}\n" for row in range(1, 9)))
         for options in (["--id-column", "1"], ["--drop-columns", "1"], ["--columns", "2-"], ["--id-column", "name"]):
             answer = json.loads(self.succeed("kmeans", spectra, "-k", 2, *options, "--json").stdout)
@@ -1044,7 +1044,7 @@ class Tables(Case):
         self.assertIn("cluster", self.succeed("kmeans", self.points(), "-k", 2, "--quiet").stdout)
 
     def test_standardize(self):
-        # The first two columns have mean 3 and 500, scale 2 and 100. A column of equal values stays unchanged.
+        # The first column has mean 3 and scale 2, the second has mean 500 and scale 100. A column of equal values stays unchanged.
         rows = [(1, 400, 7), (1, 600, 7), (5, 400, 7), (5, 600, 7)]
         table = self.file("t.csv", "a,b,c\n" + "".join("%d,%d,%d\n" % row for row in rows))
         out = self.path("out")
@@ -1073,13 +1073,13 @@ class Tables(Case):
                 self.succeed("kmeans", points, "-k", 5, "--standardize", "--threads", threads, "-o", out)
                 seen.add(tuple(content(os.path.join(out, name)) for name in ("centroids.npy", "labels.npy")) +
                          (json.dumps(self.summary(out)["standardize"]),))
-                # The columns have mean 0 and variance 1, and predicting from the folder gives the same labels.
+                # The standardized columns have mean 0 and variance 1. Predicting from the folder of the result gives the same labels.
                 self.succeed("predict", out, points, "-o", self.path("l.npy"))
                 self.assertEqual(content(self.path("l.npy")), content(os.path.join(out, "labels.npy")))
             self.assertEqual(len(seen), 1, dtype)
             by = self.summary(out)["standardize"]
             values = read_npy(points)[2]
-            for column in range(5):  # applies the formulas of gradus/kmeans_standardization.hpp to fractions
+            for column in range(5):  # applies the formulas of gradus/kmeans_standardization.hpp in exact fractions
                 own = values[column::5]
                 mean = float(sum(map(Fraction, own)) / 3000)
                 shift = float(sum(Fraction(value - mean) for value in own) / 3000)
@@ -1102,7 +1102,7 @@ class Tables(Case):
             nearest = [min((float(field), label) for label, field in enumerate(line.split(",")[1:]))[1] for line in lines[1:]]
             self.assertEqual(nearest, read_npy(os.path.join(out, "labels.npy"))[2])
         self.refused(2, "predict", out, self.flowers(), *options, "--metric", "cosine", says=["--metric has no effect", "folder"])
-        # A file of centroids alone does not record how the columns were standardized.
+        # A file that holds only centroids does not record how the columns were standardized.
         for name in ("centroids.npy", "centroids.csv"):
             self.refused(3, "predict", os.path.join(out, name), self.flowers(), *options, says=["standardized", "name the folder"])
 

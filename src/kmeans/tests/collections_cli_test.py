@@ -1,8 +1,8 @@
 """Compares `gradus kmeans` with pandas on every table of text that some Python packages ship.
 
-The program is called as a user would who follows its advice and knows from pandas which columns are numeric. The result
-of a file is one of: agree (rows, columns and inertia of one cluster equal the values from pandas), refused (with a
-message), wrong. tests/cli/run.py runs this; it prints the table if GRADUS_PRINT_TABLE is set.
+The test acts like a user who follows the program's advice and knows from pandas which columns are numeric. For each file
+there are three possible results: agree (rows, columns and inertia of one cluster equal the values from pandas), refused
+(with a message), wrong. tests/cli/run.py runs this test, which prints a table of results if GRADUS_PRINT_TABLE is set.
 """
 
 import importlib.util
@@ -48,14 +48,14 @@ def is_float(text):
 
 
 def read(path):
-    """Returns the frame of a file. Uses the first separator that gives several columns, if any does."""
+    """Returns the data frame of a file. Uses the first separator that gives several columns, if there is one."""
     for separator in ("\t", ";", ",", r"\s+"):
         header = pandas.read_csv(path, sep=separator, skipinitialspace=True, nrows=0).columns
         if len(header) > 1:
             break
     if not all(map(is_number, header)):
         frame = pandas.read_csv(path, sep=separator, skipinitialspace=True)
-        # R writes no heading above the column of row names.
+        # R writes no heading for the column of row names.
         is_named = frame.index.nlevels == 1 and not frame.index.equals(pandas.RangeIndex(len(frame)))
         return frame.reset_index(names="Unnamed: 0") if is_named else frame
     # By default, pandas would use any first line as header.
@@ -65,7 +65,8 @@ def read(path):
 
 
 class KnownByPandas(Input):
-    """A table as pandas reads it. The frame says which columns are numeric and which have missing numbers."""
+    """A table as pandas reads it. The data frame of pandas shows which columns are numeric and which columns have
+    missing numbers."""
 
     def __init__(self, path):
         with warnings.catch_warnings():
@@ -76,7 +77,7 @@ class KnownByPandas(Input):
         self.kind, self.reason = "", ""
 
     def named(self, items):
-        """Returns the columns of the frame that are listed in --drop-columns, or None if the list has other names."""
+        """Returns the columns that a list of --drop-columns names. Returns None if the data frame lacks one of them."""
         found = []
         for item in items.split(","):
             item = item.strip('"') or "Unnamed: 0"
@@ -91,14 +92,15 @@ class KnownByPandas(Input):
     def fits(self, advice, options):
         if advice.option == "--missing":
             return "--missing" not in options
-        if advice.option == "--id-column":  # fits if the column counts the rows
+        if advice.option == "--id-column":  # the advice fits if the column numbers the rows
             return self.named(advice.value) == ["Unnamed: 0"]
         if advice.option == "--header":
             return advice.value == "yes"
         if advice.option != "--drop-columns":
             return False
         columns = self.named(advice.value) or list(self.numbers)
-        # Fits if each column is text, a row counter, or lacks half of its numbers.
+        # The advice fits if each of these columns contains text, numbers the rows, or has no value in at least half of
+        # the rows.
         return all(name not in self.numbers or str(name).startswith("Unnamed") or self.frame[name].isna().mean() >= 0.5
                    for name in columns)
 

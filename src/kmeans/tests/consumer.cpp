@@ -55,7 +55,7 @@ int main() {
     return 1;
   }
 
-  // Exceptions of the library can be caught by type, even if the library is shared.
+  // Exceptions of the library can be caught by their type, even if the library is a shared library.
   options.clusters = 0;
   try {
     gradus::kmeans(points, options);

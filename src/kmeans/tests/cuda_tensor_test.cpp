@@ -1,4 +1,5 @@
-// Compares the error bound of cuda_tensor's filter with the known rounding of tensor cores, emulated with integers.
+// Compares the error bound of cuda_tensor's filter with the rounding of tensor cores, which is emulated by double
+// arithmetic.
 #include "kmeans/assign/tensor_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace gradus::kmeans_detail {
 namespace {
 
-/// Rounds to FP16, ties to even. The value must not overflow.
+/// Rounds to FP16, with ties to even. The value must not overflow.
 double to_half(double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
@@ -22,8 +23,8 @@ double to_half(double value) {
 
 double cut_off(double value, double step) { return std::trunc(value / step) * step; }
 
-/// Adds `products` like a tensor core: aligns blocks of `block` numbers to the largest number of the block and
-/// truncates bits below the 24th.
+/// Adds `products` to `sum` like a tensor core. The numbers of a block are aligned to the largest of them, and bits
+/// below the 24th are truncated.
 double accumulate(double sum, const std::vector<double>& products, std::size_t block) {
   for (std::size_t first = 0; first < products.size(); first += block) {
     double largest = std::abs(sum);
@@ -102,7 +103,7 @@ TEST(cuda_tensor_bound, holds_for_every_block_of_products) {
 }
 
 TEST(cuda_tensor_bound, every_part_of_it_is_needed) {
-  // The FP16 rounding error of one row may be parallel to the other row, which is the worst direction.
+  // The FP16 rounding error of one row may be parallel to the other row. This is the worst direction.
   const TensorLengths coarse{1.0f, 0.01f};
   const TensorLengths fine{1.0f, 0.0f};
   EXPECT_GE(tensor_bound(coarse, fine, 16), 0.01f);

@@ -1,4 +1,5 @@
-// Distances computed in bulk have the same bits as the plain chain, on every instruction set of this machine.
+// Tests that distances computed in bulk have the same bits as the plain chain, on every instruction set of this
+// machine.
 #include "kmeans/assign/distance.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Checks that the files on disk, the table of variants and the documents agree, and that the check reports missing
-// rungs.
+// Checks that the files of the rungs, the table of variants and the documents agree. Also tests the check itself.
 #include <gtest/gtest.h>
 
 #include "kmeans/problem.hpp"
@@ -19,11 +18,12 @@ TEST(ladder_drift, files_table_and_documents_agree) {
   for (const std::string& line : drift(room)) ADD_FAILURE() << line;
 }
 
-// These tests check the check itself: it must report each removed or added item.
+// The tests below check the check itself: it must report each item that was removed or added.
 TEST(ladder_drift, notices_a_missing_table_row) {
   Room room = this_room();
   room.table.pop_back();
-  EXPECT_GE(drift(room).size(), 1u);  // the first line of the file, and documents that name the variant
+  // drift() reports at least one fault, either in the first line of the file or in documents that name the variant.
+  EXPECT_GE(drift(room).size(), 1u);
 }
 
 TEST(ladder_drift, notices_a_missing_file) {

@@ -1,4 +1,5 @@
-// Results do not depend on the caller's floating-point environment, and calls do not change this environment.
+// Tests that results do not depend on the caller's floating-point environment, and that calls do not change this
+// environment.
 #include "tests/float_environments.hpp"
 
 #include <gtest/gtest.h>

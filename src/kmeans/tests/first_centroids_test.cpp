@@ -1,5 +1,5 @@
-// The 8-bit copy never changes an initial centroid. On thousands of random problems, the choice has the same bits as
-// the plain path (seeding/cover.hpp), on any number of threads.
+// Tests that the 8-bit copy never changes an initial centroid. On thousands of random problems, the choice has the same
+// bits as with the plain cover (seeding/cover.hpp), on any number of threads.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -32,7 +32,7 @@ std::int64_t between(Random& random, std::int64_t least, std::int64_t most) {
 double normal(Random& random) { return std::normal_distribution<double>()(random); }
 double uniform(Random& random) { return std::uniform_real_distribution<double>(-1, 1)(random); }
 
-/// The exponents of magnitudes whose squared distances do not overflow.
+/// The largest and the smallest exponent of the values. With the largest exponent, squared distances do not overflow.
 template <class T>
 constexpr int highest_exponent = sizeof(T) == 4 ? 120 : 490;
 template <class T>
@@ -165,7 +165,8 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
   }
 }
 
-// Tests the bound itself: an excluded candidate is canonically no nearer, not even by one ulp.
+// Tests the bound itself: the canonical distance of an excluded candidate must not be below the limit, not even by one
+// ulp.
 TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
   using T = TypeParam;
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
@@ -191,7 +192,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
     const auto distance = [&](std::int64_t row, std::size_t candidate) {
       return squared_distance(std::as_const(points).row(row), candidates[candidate], d);
     };
-    // Each row's limit is the distance of a candidate, one ulp more or less, or half of it.
+    // Each row's limit is its distance to some candidate, either unchanged, one ulp larger, one ulp smaller, or halved.
     std::vector<double> limits;
     for (std::int64_t row = 0; row < n; ++row) {
       double limit = distance(row, static_cast<std::size_t>(between(random, 0, trials.count() - 1)));
@@ -222,7 +223,8 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
             ++all;
             ruled_out += !is_open;
             if (is_open) continue;
-            // A candidate may be excluded if it is no nearer than the limit, or if another candidate is nearer.
+            // A candidate may be excluded if its distance is not below the limit. find_nearest() may also exclude a
+            // candidate if another candidate is nearer.
             const double mine = distance(row, candidate);
             const bool right = nearest ? mine > least || mine >= limits[static_cast<std::size_t>(row)]
                                        : mine >= limits[static_cast<std::size_t>(row)];
@@ -232,12 +234,13 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
         }
       }
   }
-  // With few excluded candidates, the test would check nothing.
+  // If few candidates were excluded, the test would check almost nothing.
   EXPECT_GT(ruled_out, all / 10) << "of " << all;
 }
 
-// Tests the search for the nearest of a few candidates. With one byte and with two, a candidate at the least canonical
-// distance is never excluded. A settled row has only one such candidate.
+// Tests the search for the nearest of a few candidates, with one byte and with two bytes per coordinate. A candidate at
+// the smallest canonical distance must never be excluded. So if a row is settled, the only remaining candidate must be
+// the nearest.
 TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
   using T = TypeParam;
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
@@ -255,7 +258,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
     std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(d)));
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel) rows.copy_panel(panel, scratch.data());
     if (problem % 5 != 0) rows.make_rests();
-    // The candidates are means of few points, which are close together, or points.
+    // The candidates are points, or means of two points. Means of two points are close together.
     const std::int64_t count = between(random, 1, few_candidates);
     Matrix<T> centroids(count, d);
     for (std::int64_t cluster = 0; cluster < count; ++cluster) {
@@ -305,7 +308,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
         }
       }
   }
-  // With few settled rows, the test would check nothing.
+  // If few rows were settled, the test would check almost nothing.
   EXPECT_GT(settled, all / 4) << "of " << all;
   EXPECT_GT(settled_by_two, looked_at_twice / 10) << "of " << looked_at_twice;
 }

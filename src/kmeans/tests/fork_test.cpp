@@ -1,4 +1,5 @@
-// Tests jobs in forked children. There is a single test, because the state of the process before the fork matters.
+// Tests jobs in forked children. There is only one test, because results depend on what the process did before the
+// fork.
 #include <gtest/gtest.h>
 
 #include <string>

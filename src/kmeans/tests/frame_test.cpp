@@ -57,8 +57,8 @@ MatrixView<const T> view(const Matrix<T>& values) {
   return values.view();
 }
 
-// Returns random integers. A sum of some thousand integers is exact in any order, so the teaching rungs also give the
-// same bits.
+// Returns random integers. A sum of a few thousand such integers is exact in any order, so even the teaching rungs give
+// the same bits as the oracle.
 template <class T>
 Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t seed, std::uint64_t below = 1000) {
   Matrix<T> points(rows, columns);
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(tests::rows_that(variants(), [](const Variant& variant) { return variant.deterministic; })),
     tests::RowName());
 
-// Two groups of points, and a third centroid that is the nearest one of no point.
+// Two groups of points, and a third centroid that is not the nearest centroid of any point.
 struct EmptyThird {
   Matrix<double> points = matrix<double>(7, 1, {0, 1, 2, 10, 11, 12, 19});
   Matrix<double> first = matrix<double>(3, 1, {1, 11, 500});
@@ -154,14 +154,16 @@ TEST_P(Frame, empty_cluster_is_kept_where_asked) {
 TEST_P(Frame, empty_cluster_moves_to_the_farthest_point) {
   const EmptyThird data;
   const KMeansResult<double> result = kmeans(view(data.points), from(data.first), on(2));
-  EXPECT_EQ(result.centroids(2, 0), 19);  // 19 is 8 away from its centroid 11, and every other point at most 1
+  // The point 19 is 8 away from its centroid 11; every other point is at most 1 away from its centroid.
+  EXPECT_EQ(result.centroids(2, 0), 19);
   EXPECT_EQ(result.centroids(1, 0), 11);  // the mean of 10, 11 and 12, without the relocated 19
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 3, 1}));
   EXPECT_EQ(result.inertia, 4);
 }
 
 TEST_P(Frame, of_equally_far_points_the_lowest_row_moves) {
-  // Rows 1, 2 and 4 are all at distance 5 from their centroids, which are different.
+  // Rows 1, 2 and 4 are all at distance 5 from their nearest centroids. Rows 1 and 4 have the same centroid, row 2
+  // another one.
   const Matrix<double> points = matrix<double>(6, 2, {0, 0, 3, 4, 100, 5, 100, 0, 0, -5, 100, 1});
   const Matrix<double> first = matrix<double>(3, 2, {0, 0, 100, 0, 0, 9000});
   KMeansJob<double> options = from(first);
@@ -287,7 +289,8 @@ TEST_P(Frame, inertia_never_rises) {
       EXPECT_TRUE(result.history[step].inertia <= result.history[step - 1].inertia * (1 + 1e-12))
           << "iteration " << step;
     EXPECT_TRUE(result.inertia <= result.history.back().inertia * (1 + 1e-12));
-    EXPECT_TRUE(std::abs(result.inertia - result.history.back().inertia) <= 1e-12 * result.inertia);  // it converged
+    // These inertias are equal up to rounding, because the fit converged.
+    EXPECT_TRUE(std::abs(result.inertia - result.history.back().inertia) <= 1e-12 * result.inertia);
   }
 }
 
@@ -295,7 +298,7 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
   const Matrix<double> points = whole_numbers<double>(2500, 3, 6);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
   KMeansJob<double> options = from(first);
-  options.max_iterations = 4;  // ends before convergence; the labels must still belong to the last centroids
+  options.max_iterations = 4;  // the fit ends before convergence, so labels must be recomputed for the last centroids
   const KMeansResult<double> result = kmeans(view(points), options, on(3));
   std::vector<std::int64_t> counts(9);
   double inertia = 0;
@@ -317,7 +320,7 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
   EXPECT_TRUE(std::abs(result.inertia - inertia) <= 1e-12 * inertia);
 }
 
-// A float counter could not count beyond 2^24, and a float sum would stop growing soon after.
+// A counter of type float could not count beyond 2^24, and a sum of type float would stop growing soon after.
 TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
 #ifdef GRADUS_SANITIZED
   GTEST_SKIP() << "16 million points by every variant; the release build runs them";
@@ -359,7 +362,8 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   }
 }
 
-// The centroids are rounded to unit length. Scaling them again in predict would break the tie differently.
+// The centroids were rounded when they were scaled to unit length. If predict scaled the centroids again, the tie would
+// be decided in another way.
 TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   if (columns(2) != 2) return;
   const Matrix<double> points = matrix<double>(8, 2, {10, 1, 12, 2, 1, 10, 2, 12, 7, 7, 4, 4, 3, 3, 4, 4});
@@ -373,7 +377,7 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// The weighted inertia has the same bits if the variant's inertia is exact.
+// If the variant's inertia is exact, the weighted inertia has the same bits.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;
@@ -435,7 +439,8 @@ TEST_P(Frame, a_prediction_reports_progress_and_honours_a_stop_request) {
 
 TEST_P(Production, a_long_prediction_reports_progress_in_between) {
   bool any = false;
-  for (std::int64_t n = 20'000; n < 30'000'000 && !any; n *= 4) {  // increases n until the prediction takes long enough
+  // Increase n until the prediction is long enough to report progress.
+  for (std::int64_t n = 20'000; n < 30'000'000 && !any; n *= 4) {
     const Matrix<float> points = whole_numbers<float>(n, columns(16), 7);
     Execution execution = on(2);
     execution.progress = [&](const Progress& progress) { any = any || (progress.done > 0 && progress.done < n); };
@@ -448,7 +453,7 @@ TEST_P(Frame, strided_rows_equal_contiguous_ones) {
   for (const std::int64_t d : {std::int64_t{3}, columns(40)}) {
     const Matrix<float> points = whole_numbers<float>(900, d, 8);
     const Matrix<float> first = Matrix<float>::copy_of(view(points).slice(0, 8));
-    // The elements between rows must not matter.
+    // The elements between the rows are NaN. They must not affect the result.
     Buffer<float> wide(900 * (d + 3), std::numeric_limits<float>::quiet_NaN());
     for (std::int64_t point = 0; point < 900; ++point) std::copy_n(points.row(point), d, wide.data() + point * (d + 3));
     const KMeansJob<float> options = from(first);
@@ -493,7 +498,7 @@ TEST_P(Frame, one_thread_or_many_give_the_same_where_sums_are_exact) {
   }
 }
 
-// Uses fractions, whose sums are rounded. The rounding must not depend on the timing of threads.
+// The coordinates are fractions, so sums are rounded. The rounding must not depend on the timing of threads.
 TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   Matrix<double> points = whole_numbers<double>(6000, 3, 11);
   for (std::int64_t index = 0; index < 18000; ++index) points.data()[index] = std::sqrt(points.data()[index]);
@@ -508,8 +513,8 @@ TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   }
 }
 
-// Permuting the points permutes their labels. Empty clusters are kept, because relocation would depend on the order of
-// rows.
+// Permuting the points must permute their labels in the same way. Empty clusters are kept, because a relocation would
+// depend on the order of the rows.
 TEST_P(Frame, permuting_points_permutes_labels) {
   const bool holds = rc::check("permuting points permutes labels", [this] {
     const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
@@ -543,8 +548,8 @@ TEST_P(Frame, permuting_points_permutes_labels) {
   EXPECT_TRUE(holds);
 }
 
-// Translating the points by a power of two translates the result. The clusters are distant groups of four points with
-// integer coordinates, so a float holds their means exactly before and after.
+// Translating the points by a power of two must translate the result. The clusters are distant groups of four points
+// with integer coordinates, so that a float holds their means exactly, both before and after the translation.
 TEST_P(Frame, translating_by_a_power_of_two_changes_nothing) {
   const bool holds = rc::check("translating by a power of two changes nothing", [this] {
     const auto d = *rc::gen::inRange<std::int64_t>(1, columns(20));
@@ -608,13 +613,13 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
     inertias.push_back(kmeans(view(points), from(first), on(1)).inertia);
   }
   const auto least = std::min_element(inertias.begin(), inertias.end());
-  // The fits differ, so that there is a best one.
+  // The inertias must differ, so that one fit is the best.
   EXPECT_LT(*least, *std::max_element(inertias.begin(), inertias.end()));
   EXPECT_EQ(best.inertia, *least);
   EXPECT_EQ(best.restart, least - inertias.begin());
 }
 
-// Few different points. They are integers, so that the textbook's sums are exact too.
+// Few different points. Their coordinates are integers, so that even sums in textbook arithmetic are exact.
 struct FewPoints {
   std::string name;
   Matrix<double> points;
@@ -650,11 +655,11 @@ TEST_P(Frame, fewer_different_points_than_clusters_are_accepted_where_asked) {
       for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
                                     KMeansInit::first, KMeansInit::given})
         for (const int restarts : {1, 3}) {
-          // Several points have the same direction, so the cosine metric would merge them.
+          // Different points may have the same direction. The cosine metric would treat them as one point.
           if (metric == KMeansMetric::cosine && few.different != 1) continue;
           SCOPED_TRACE(few.name + ", init " + std::to_string(static_cast<int>(init)) + ", metric " +
                        std::to_string(static_cast<int>(metric)) + ", restarts " + std::to_string(restarts));
-          Matrix<double> first(few.clusters, few.points.columns());  // the last centroids are far from all points
+          Matrix<double> first(few.clusters, few.points.columns());  // some of these centroids get no points
           std::fill_n(first.data(), first.rows() * first.columns(), 1.0);
           for (std::int64_t cluster = 0; cluster + 1 < few.clusters; ++cluster)
             first(cluster, 0) = static_cast<double>(7 * cluster % 60);
@@ -749,7 +754,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
             EXPECT_TRUE(std::abs(product / std::sqrt(length) - 1) <= 1e-12);
           }
         }
-        if (metric == KMeansMetric::cosine) continue;  // the cosine metric would scale the given rows again
+        if (metric == KMeansMetric::cosine) continue;  // the cosine metric would scale the given rows a second time
         const KMeansResult<double> fit = kmeans(view(points), options, on(2));
         options.init = KMeansInit::given;
         options.initial_centroids = view(first.centroids);
@@ -762,7 +767,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
 
 TEST_P(Frame, pinning_ends_with_the_job) {
   const auto affinities = [] {
-    std::map<std::string, int> processors;  // number of the CPU by kernel thread id
+    std::map<std::string, int> processors;  // for each kernel thread id: the number of its CPU
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
       cpu_set_t set;
       if (sched_getaffinity(std::stoi(entry.path().filename()), sizeof set, &set) == 0)
@@ -783,7 +788,7 @@ TEST_P(Frame, pinning_ends_with_the_job) {
   }
 }
 
-// The GPU delivers rows of three sums without padding. The host pads such rows.
+// The GPU delivers rows of three sums without padding. The host adds the padding.
 TEST(ExactSums, takes_over_sums_without_gaps) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     const Matrix<double> points = whole_numbers<double>(50, d, 11);
@@ -818,7 +823,7 @@ TEST_P(Frame, memory_is_checked_before_the_job) {
   KMeansJob<double> options;
   options.clusters = 8;
   Execution execution = on(2);
-  execution.memory_limit = 1;  // allows no copies, which are optional
+  execution.memory_limit = 1;  // leaves no memory for copies, which are optional
   const std::uint64_t needed = kmeans_memory({1000, 2, 8}, options, execution).host;
   execution.memory_limit = needed;
   EXPECT_NO_THROW(kmeans(view(points), options, execution));
@@ -856,10 +861,10 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
     execution.variant_options = {{"dump_graph", graph}};
     const std::string message = error_of<Error>([&] { kmeans(view(points), options, execution); });
     EXPECT_TRUE(contains(message, graph)) << message;
-    if (GetParam()->backend == core::Backend::cuda) return;  // CUDA draws this variant's graph
+    if (GetParam()->backend == core::Backend::cuda) return;  // for this variant, CUDA itself draws the graph
     EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
-    // Each point is assigned in exactly one task. Every task depends on the start task, and the total task depends on
-    // every task.
+    // Each point must be assigned by exactly one task. Every other task must depend on the start task, and the total
+    // task must depend on every other task.
     const std::regex range("assign points ([0-9]+) to ([0-9]+)");
     std::int64_t next = 0;
     for (std::sregex_iterator match(dot.begin(), dot.end(), range); match != std::sregex_iterator(); ++match) {
@@ -992,7 +997,7 @@ TEST(Refusal, points_on_a_gpu_where_there_is_none) {
   error_of<UnsupportedError>([&] { kmeans(view(points), options); });
 }
 
-// The variant alone determines where memory may be, whether the machine has a GPU or not.
+// Only the variant decides where the memory of the arrays may be. It must not matter whether the machine has a GPU.
 TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
   const std::vector<double> weights(30, 1.0);
   std::vector<std::int32_t> labels(30);
@@ -1054,7 +1059,7 @@ TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
   const std::string message = error_of<OutOfMemoryError>(
       [&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
   EXPECT_TRUE(contains(message, "the memory limit allows only")) << message;
-  // The caller's memory does not count towards the limit, but the copy with rows of unit length does.
+  // The memory of the caller does not count towards the limit, but the copy with rows of unit length does.
   Matrix<double> distances(4000, 100);
   execution.memory_limit = 64000;
   const auto write = [&](KMeansMetric metric) {
@@ -1092,7 +1097,7 @@ TEST(FirstCentroids, are_refused_as_a_fit_would_be) {
 
 TEST(FirstCentroids, repeat_the_rows_that_there_are) {
   const Matrix<double> points = matrix<double>(8, 1, {5, 5, 7, 5, 7, 9, 9, 9});
-  // Four rows have positive weight. They are two different points.
+  // Four rows have positive weight. They hold two different points.
   const std::vector<double> weights{0, 1, 2, 1, 1, 0, 0, 0};
   KMeansJob<double> options;
   options.clusters = 7;
@@ -1147,7 +1152,7 @@ TEST(Refusal, no_points_or_no_columns) {
 }
 
 TEST(Refusal, more_rows_or_columns_than_are_counted) {
-  const float one = 1;  // the calls must not read it
+  const float one = 1;  // the calls must not read this number
   const auto expect_refused = [&](std::int64_t rows, std::int64_t columns, const std::string& reason) {
     const MatrixView<const float> vast(&one, rows, columns);
     const std::string message = error_of<InputError>([&] { kmeans(vast, KMeansOptions{}); });
@@ -1179,12 +1184,14 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
   execution.variant = "sequental";
   const std::string message = error_of<UsageError>([&] { kmeans(view(some_points()), KMeansOptions{}, execution); });
   EXPECT_TRUE(contains(message, "'sequental'") && contains(message, "did you mean 'sequential'?")) << message;
-  execution.variant = "openmp-reduce-first-touch";  // hyphens are accepted, like on the command line
+  // Hyphens are accepted in place of underscores, as on the command line.
+  execution.variant = "openmp-reduce-first-touch";
   EXPECT_EQ(kmeans(view(some_points()), KMeansOptions{}, execution).report.variant, "openmp_reduce_first_touch");
 }
 
 TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
-  // The shared memory per block of GPUs with compute capability 8.6, 8.9 and 12.0; 8.0; 9.0 and 10.0.
+  // The shared memory per block, in bytes, for three groups of GPUs: compute capability 8.6, 8.9 and 12.0; compute
+  // capability 8.0; compute capability 9.0 and 10.0.
   for (const std::uint64_t shared : {101376, 166912, 232448}) {
     execution::Machine machine = tests::machine_with_gpu();
     execution::Gpu gpu = machine.gpus().front();
@@ -1205,24 +1212,26 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
     return kmeans_detail::choose(shape, machine, device).name;
   };
   EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_ordered");
-  // The GPU holds 48 GB of points once, but not twice.
+  // The points take 48 GB. The GPU has room for them once, but not twice.
   EXPECT_EQ(name({1'500'000'000, 4, 64, 8, false}), "cuda_small_dim");
   EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim");
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // the CPU finishes before the GPU is ready
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false}), "simd_grid");
-  // With many clusters the float filter leaves too many points undecided.
+  // With this number of clusters, the float filter leaves too many points undecided.
   EXPECT_EQ(name({4000, 1, 129, 4, false}), "simd_grid");
   EXPECT_EQ(name({4000, 1, 128, 4, false}), "simd_small_dim");
   EXPECT_EQ(name({4000, 2, 129, 4, false}), "simd_small_dim");
-  // Choosing initial centroids by k-means++ adds work.
+  // Choosing initial centroids by k-means++ adds work, which makes the use of the GPU worthwhile.
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");
   EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
-  // Memory would suffice, but with one more column the tile counters would overflow 32 bits.
+
+  // In each of these two pairs, the tile counters fit in 32 bits for the first shape, and would overflow for the second
+  // shape. Memory would suffice for both shapes.
   EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_bounds");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");

@@ -1,5 +1,5 @@
-// Points on a GPU give the same bits as points in host memory, for fits, initial centroids, prediction and distances.
-// Also tests error messages. Without a GPU the tests are skipped with a message.
+// Tests that points on a GPU give the same bits as points in host memory, for fits, initial centroids, predictions and
+// distances. Also tests error messages. On a machine without a GPU, the tests are skipped with a message.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -71,8 +71,8 @@ std::unique_ptr<GpuPoints<T>> points_on_gpu(MatrixView<const T> points, VectorVi
 
 // ------------------------------------------------------------------------------------------------ fits
 
-/// Compares a fit with points, weights, initial centroids and labels on the GPU with the truth. Returns the difference
-/// or "".
+/// Runs a fit with points, weights, initial centroids and labels on the GPU, and compares it with the expected result.
+/// Returns the first difference, or "".
 template <class T>
 std::string check_on_device(const PreparedCase<T>& prepared, const Variant& variant, std::int64_t offset) {
   const OnDevice<T> points(prepared.points(), offset);
@@ -109,7 +109,7 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(kmeans, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// Points on a GPU always select a GPU variant. Also tests restarts, tolerance and k-means++.
+// If the points are on a GPU, a GPU variant is always selected. This test includes restarts, tolerance and k-means++.
 TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   const Matrix<float> points = normal_points<float>(5000, 6);
   const OnDevice<float> device(points.view());
@@ -126,7 +126,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(plain.labels.data(), truth.labels.data(), 5000));
   EXPECT_EQ(plain.inertia, truth.inertia);
   EXPECT_EQ(plain.restart, truth.restart);
-  // The labels of the best of several fits are written to the device or to host memory.
+  // With several fits, the labels of the best fit are written to GPU memory or to host memory.
   cuda::DeviceBuffer<std::int32_t> labels(5000);
   options.labels = {labels.data(), 5000, here};
   EXPECT_EQ(kmeans(device.view(), options).labels.size(), 0);
@@ -137,7 +137,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
 }
 
-// Steps that run in host memory (standardizing, criteria) do not change bits either.
+// Points are standardized in host memory, and criteria are computed there. These two steps must not change any bits.
 TEST_F(OnGpu, standardized_fits_and_the_choice_of_k_have_the_bits_of_the_host) {
   constexpr std::int64_t n = 3000;
   const Matrix<float> points = normal_points<float>(n, 5);
@@ -191,8 +191,8 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(same_bits(result.centroids, kmeans(points.view(), options).centroids));
 }
 
-// The call waits for the stream even if only the results are on the GPU, because earlier work of the stream could
-// overwrite them.
+// The call must wait for the stream even if only its results are on the GPU. Otherwise, earlier work of the stream
+// could overwrite the results.
 TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   const Matrix<float> points = normal_points<float>(1000, 3);
   cuda::DeviceBuffer<char> elsewhere(std::int64_t{1} << 30);
@@ -202,7 +202,7 @@ TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   cuda::DeviceBuffer<std::int32_t> labels(1000);
   cuda::DeviceBuffer<float> distances(5000);
   const auto keep_busy = [&] {
-    // The work in the stream takes some tens of milliseconds.
+    // This work in the stream takes a few tens of milliseconds.
     for (int repeat = 0; repeat < 100; ++repeat) elsewhere.clear(stream);
     labels.fill_bytes(0x55, stream);
     distances.fill_bytes(0x55, stream);
@@ -227,7 +227,7 @@ TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   EXPECT_TRUE(same_bits(fetch(distances).data(), nearest.data(), 5000));
 }
 
-// The jobs use the same kernels, with different amounts of shared memory.
+// The concurrent jobs use the same kernels, but with different amounts of shared memory.
 TEST_F(OnGpu, jobs_of_different_shapes_run_at_the_same_time) {
   for (const char* variant : {"cuda_tensor", "cuda_small_dim"}) {
     const bool few_columns = std::string(variant) == "cuda_small_dim";
@@ -316,7 +316,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_extremes) {
   check_first_centroids<T>(normal_points<T>(4000, 2), weights, "a heavy point", {1, 20});
 }
 
-// Each block of the grid processes several blocks of rows. 3 columns fit in one tile, 40 columns need several.
+// The number of rows is large, so each block of the grid processes several blocks of rows. Rows with 3 columns fit in
+// one tile, rows with 40 columns need several.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   using T = TypeParam;
   check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});
@@ -331,9 +332,9 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
             mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
-// The points are in distant groups, so the first rows of a round reduce the sum below the value at which the integers
-// are recomputed. With 21 columns, rows cannot be read in units of 16 bytes; with 801, a warp cannot keep a row's
-// bytes.
+// The points are in distant groups. Therefore the first rows of a round reduce the sum below the value at which the
+// integers are recomputed. With 21 columns, rows cannot be read in units of 16 bytes. With 801 columns, a warp cannot
+// hold the bytes of a row.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   using T = TypeParam;
   struct Shape {
@@ -349,7 +350,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   }
 }
 
-// There are more than 256 sums of 256 blocks of 256 rows, which the search for a row scans in several rounds.
+// A sum of the top level covers 256 blocks of 256 rows. There are more than 256 such sums, so the search for a row
+// scans them in several rounds.
 TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const Matrix<float> points = normal_points<float>(17 << 20, 1);
   const OnDevice<float> device(points.view());
@@ -384,7 +386,7 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
     }
 }
 
-// If the values of a column do not fit in three limbs, the GPU leaves the column's sum to the host.
+// If the values of a column do not fit in three limbs, the GPU leaves the sum of this column to the host.
 TEST_F(OnGpu, variances_of_values_far_apart_are_the_hosts) {
   Matrix<double> points = normal_points<double>(3000, 3);
   points(1234, 1) = 1e-30;
@@ -451,7 +453,7 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
                             labels.labels.data(), n))
           << what;
 
-      cuda::DeviceBuffer<T> device_distances(n * (k + 1));  // rows have a gap of one element
+      cuda::DeviceBuffer<T> device_distances(n * (k + 1));  // consecutive rows are separated by one element
       {
         const cuda::Stream stream;
         device_distances.clear(stream);
@@ -468,7 +470,8 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
     }
 }
 
-// Tests more centroids than a grid of maximum height, with 64 per block, covers in one launch.
+// A launch with a grid of maximum height covers 64 centroids per block. There are more centroids than one such launch
+// covers.
 TEST_F(OnGpu, distances_to_millions_of_centroids) {
   const std::int64_t k = std::int64_t{65535} * 64 + 100;
   const Matrix<float> centroids = normal_points<float>(k, 1);
@@ -530,17 +533,17 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   message = error_of<UsageError>([&] { kmeans(device.view(), options); });
   EXPECT_NE(message.find("labels"), std::string::npos) << message;
   options.labels = {};
-  EXPECT_NO_THROW(kmeans(device.view(), options));  // the error leaves no state behind
+  EXPECT_NO_THROW(kmeans(device.view(), options));  // the error must leave no state behind, so the next call succeeds
 }
 
-// The estimate is compared with the free memory before any byte is read or written.
+// The estimate must be compared with the free memory before any byte is read or written.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const cuda::DeviceBuffer<float> small(64);
   const MatrixView<const float> vast(small.data(), std::numeric_limits<std::int32_t>::max() - 1, 100, here);
   KMeansJob<float> options;
   options.init = KMeansInit::first;
   Execution execution;
-  execution.memory_limit = std::uint64_t{1} << 60;  // limit of host memory
+  execution.memory_limit = std::uint64_t{1} << 60;  // this limit applies only to host memory
   const std::string message = error_of<OutOfMemoryError>([&] { kmeans(vast, options, execution); });
   EXPECT_NE(message.find("bytes of GPU memory, but only"), std::string::npos) << message;
   EXPECT_NE(message.find("bytes are free"), std::string::npos) << message;

@@ -1,5 +1,6 @@
-// Jobs whose ranks use a GPU, all of them or only some, give the same bits as one process on the CPU. The ranks are
-// threads that share the GPUs of the machine. Without a GPU the tests are skipped with a message.
+// Tests jobs on several ranks, of which all or only some use a GPU. They must give the same bits as one process on the
+// CPU. The ranks are threads that share the GPUs of the machine. On a machine without a GPU, the tests are skipped with
+// a message.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -58,8 +59,8 @@ Execution on_processor() {
   return execution;
 }
 
-/// Returns the execution for one of several ranks. `variant`: for ranks on a GPU. The library chooses for all other
-/// ranks.
+/// Returns the Execution for one of several ranks. `variant`: the variant of a rank that uses a GPU. On the other
+/// ranks, the library chooses the variant.
 Execution of_rank(Communicator& communicator, Mix mix, std::string_view variant) {
   Execution execution = on_processor();
   execution.communicator = &communicator;
@@ -99,8 +100,8 @@ TYPED_TEST_SUITE(KMeansGpuRanks, Elements);
 
 TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Sizes with fewer rows than ranks, with one column, unaligned to tiles, and with few and many clusters. Every
-  // variant runs.
+  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of the tile size,
+  // and few and many clusters. Every variant runs.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 3, 9}, {523, 9, 5}, {400, 40, 33}, {900, 16, 270}};
   const int ranks[] = {1, 2, 3, 5};
   const std::string hows[] = {"even", "holes", "last"};
@@ -136,7 +137,7 @@ TYPED_TEST(KMeansGpuRanks, know_all_options) {
     for (const bool weighted : {false, true})
       for (const Variant* const variant : gpu_variants()) {
         Job<T> job = make_job<T>(400, 4, 11, Data::plain, all_inits[number % 5], weighted);
-        job.given(0, 0) = 1;  // under the cosine metric a row of zeros would have no direction
+        job.given(0, 0) = 1;  // with the cosine metric, a row of zeros would have no direction
         change(job.options);
         const Mix mix = all_mixes[number % 4];
         EXPECT_EQ(differs(job, one_process(job), number % 2 == 0 ? 3 : 2, "holes", mix, variant->name), "")
@@ -145,7 +146,7 @@ TYPED_TEST(KMeansGpuRanks, know_all_options) {
       }
 }
 
-// There are many tiles, and the labels settle, so that the tensor variant reorders its points.
+// There are many tiles and the labels become stable, so that the tensor variant reorders its points.
 TYPED_TEST(KMeansGpuRanks, work_on_many_rows) {
   using T = TypeParam;
   for (const Size size : {Size{300000, 2, 20}, Size{60000, 12, 40}, Size{40000, 24, 300}}) {
@@ -161,7 +162,7 @@ TYPED_TEST(KMeansGpuRanks, work_on_many_rows) {
   }
 }
 
-// Two ranks run on the CPU and one on the GPU. The library chooses their variants.
+// Two ranks run on the CPU, and one on the GPU. On each rank, the library chooses the variant.
 TYPED_TEST(KMeansGpuRanks, choose_a_variant_that_runs) {
   using T = TypeParam;
   for (const Size size : {Size{500, 3, 7}, Size{500, 12, 7}, Size{500, 12, 200}, Size{500, 30, 7}})
@@ -169,7 +170,7 @@ TYPED_TEST(KMeansGpuRanks, choose_a_variant_that_runs) {
       const Job<T> job = make_job<T>(size.n, size.d, size.k, Data::plain, KMeansInit::kmeans_plus_plus, false);
       EXPECT_EQ(differs(job, one_process(job), 3, "even", mix, ""), "") << size.d << " columns";
     }
-  // The job is large enough to use a GPU on each rank.
+  // The job is large enough that each rank uses a GPU.
   Job<T> job = make_job<T>(300000, 16, 500, Data::plain, KMeansInit::first, false);
   job.options.max_iterations = 2;
   const KMeansResult<T> one =
@@ -222,7 +223,7 @@ TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
   for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
 }
 
-// A stopped fit resumes if the GPU is on another rank, or without a GPU.
+// A stopped fit must resume when the GPU is on another rank, and when there is no GPU.
 TYPED_TEST(KMeansGpuRanks, go_on_from_a_checkpoint) {
   using T = TypeParam;
   const std::filesystem::path file =
@@ -288,7 +289,7 @@ TEST_F(KMeansGpuRanksCalls, are_one_in_an_iteration) {
   }
 }
 
-// If the GPU of one rank fails, all ranks end with its error.
+// If the GPU of one rank fails, the job must end on all ranks with the error of this rank.
 TEST_F(KMeansGpuRanksCalls, end_together) {
   const Matrix<double> points = make_points<double>(200, 3, Data::plain);
   const tests::OnDevice<double> on_gpu(points.view());

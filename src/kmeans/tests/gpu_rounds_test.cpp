@@ -1,6 +1,7 @@
-// Tests sizes at which every loop of the exact GPU variants runs several rounds, because data that a round leaves in
-// shared memory must not disturb the next round. The cases of the ladder are too small: a GPU with 132 multiprocessors
-// processes some hundred thousand points at once. Without a GPU the tests are skipped with a message.
+// Tests sizes at which every loop of the exact GPU variants runs several rounds. Data that a round leaves in shared
+// memory must not disturb the next round. The cases of the ladder are too small for this, because a GPU with 132
+// multiprocessors processes a few hundred thousand points at once. On a machine without a GPU, the tests are skipped
+// with a message.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -37,8 +38,8 @@ CaseData weighted(CaseData data) {
   return data;
 }
 
-/// Returns clusters with equal initial centroids, so that no filter can find the nearest one. Half of the centroids are
-/// all equal, and the others are equal in pairs.
+/// Returns a case in which several initial centroids are equal, so that no filter can find the nearest one. One half of
+/// the centroids are all equal. The other half consists of pairs of equal centroids.
 CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
   CaseData data = spread(n, d, clusters);
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -75,7 +76,7 @@ class Rounds : public tests::OnGpu {
     expect_oracle<double>(data);
   }
 
-  /// Compares with an exact CPU variant, for sizes at which the oracle would take minutes.
+  /// Compares the variants with an exact CPU variant, for sizes at which the oracle would take minutes.
   template <class T>
   static void expect_processor(std::int64_t n, std::int64_t d, std::int64_t clusters, int block_size,
                                const std::vector<std::string>& names, int iterations = 2) {
@@ -104,8 +105,8 @@ class Rounds : public tests::OnGpu {
   }
 };
 
-// In the second iteration more than half a million points move, but less than half of all points. Both orders of
-// entries are tested: the first iteration orders all points, the second one only the moved points.
+// In the second iteration, more than half a million points move, but less than half of all points. This tests both ways
+// to order entries: the first iteration orders all points, and the second iteration orders only the moved points.
 TEST_F(Rounds, many_points_move) {
   CaseData data = spread(3000000, 1, 2);
   data.points(0, 0) = 0;
@@ -113,7 +114,7 @@ TEST_F(Rounds, many_points_move) {
   expect_oracle_in_both_types(data);
 }
 
-// Tests the kernels for fixed numbers of columns, with few points (below 2048 per multiprocessor) and with many.
+// Tests the kernels for fixed numbers of columns: with few points (below 2048 per multiprocessor) and with many points.
 TEST_F(Rounds, few_columns) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     expect_oracle_in_both_types(spread(200001, d, 5));
@@ -130,22 +131,22 @@ TEST_F(Rounds, more_columns) {
   expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
 }
 
-// The canonical chain compares all points. There are more candidates than fit in memory. Points are resident (20
-// columns) or streamed (257 columns).
+// The canonical chain decides all points. There are more candidates than fit in the memory for candidates. Points with
+// 20 columns are resident, points with 257 columns are streamed.
 TEST_F(Rounds, all_points_are_doubtful) {
   expect_oracle_in_both_types(doubtful(80000, 20, 24));
   expect_oracle_in_both_types(doubtful(80000, 257, 8));
 }
 
-// There are more clusters than counters fit in shared memory, and more than a block has threads.
+// There are more clusters than counters in shared memory, and more clusters than threads in a block.
 TEST_F(Rounds, thousands_of_clusters) {
   expect_processor<float>(1200001, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<double>(30000, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<float>(30000, 100, 3500, 0, {"cuda_tensor"});
 }
 
-// Tests every kind of tile, with more points than all multiprocessors process at once. There are enough iterations that
-// few labels change, so points are ordered by label.
+// Tests every kind of tile, with more points than all multiprocessors process at once. After enough iterations, few
+// labels change, and the points are ordered by label.
 TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(70001, 20, 300, 0, {"cuda_tensor"}, 9);
   expect_processor<float>(70001, 100, 400, 0, {"cuda_tensor"}, 9);
@@ -154,7 +155,8 @@ TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(40001, 200, 500, 0, {"cuda_tensor"}, 9);
 }
 
-// With this many clusters, a multiprocessor holds one block of two warps. Its queue is filled several times.
+// With this number of clusters, a multiprocessor has room for only one block of two warps. The queue of the block is
+// filled several times.
 TEST_F(Rounds, small_blocks_with_large_tables) {
   const std::vector<std::string> resident = {"cuda_small_dim", "cuda_ordered"};
   expect_processor<float>(2400001, 1, 1500, 64, resident);

@@ -1,5 +1,5 @@
-// Tests the initial centroids: they do not depend on the number of threads, equal the choice of the plain algorithms,
-// and give fits of good quality.
+// Tests three properties of the initial centroids: they do not depend on the number of threads, they are equal to the
+// choice of the plain algorithms, and they lead to good fits.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -29,8 +29,8 @@ struct Data {
   MatrixView<const T> view() const { return points.view(); }
 };
 
-/// Returns points in `blobs` normal clouds of unit variance. Their centres are `distance` apart on average. A sixth of
-/// the weights is zero.
+/// Returns points in `blobs` normal clouds of unit variance. The average distance between the centres of the clouds is
+/// `distance`. One sixth of the weights are zero.
 template <class T>
 Data<T> blobs(std::int64_t n, std::int64_t d, std::int64_t blobs, double distance, bool weighted, double offset = 0) {
   std::mt19937_64 random(static_cast<unsigned>(n + d));
@@ -80,7 +80,7 @@ std::vector<std::int64_t> rows_found(const Data<T>& data, const Matrix<T>& centr
   return found;
 }
 
-/// Greedy k-means++ and k-means|| in plain code, which recomputes all distances and sums in each step.
+/// Greedy k-means++ and k-means|| in plain code. Each step recomputes all distances and sums.
 template <class T>
 class Plain {
  public:
@@ -123,14 +123,14 @@ class Plain {
         const std::uint64_t share = integer(row, closest_[static_cast<std::size_t>(row)]);
         const std::uint64_t bits =
             random_.bits(static_cast<std::uint64_t>(round + 1) << 48 | static_cast<std::uint64_t>(row));
-        // bits / 2^64 < 2 k share / total
+        // The row is drawn if bits / 2^64 < 2 k share / total.
         __extension__ using Wide = unsigned __int128;
         const Wide wanted = Wide{2} * static_cast<Wide>(k) * share;
         if (wanted >= total() || Wide{bits} * total() < (wanted << 64)) drawn.push_back(row);
       }
       choose(drawn);
     }
-    // Weighs each chosen row by the weights of the points to which it is nearest.
+    // The weight of a chosen row is the sum of the weights of all points whose nearest chosen row is this row.
     std::vector<std::uint64_t> weights(chosen_.size());
     const double grid = scale_for(heaviest_);
     for (std::int64_t row = 0; row < rows(); ++row) {
@@ -177,7 +177,8 @@ class Plain {
     return squared_distance(data_.view().row(a), data_.view().row(b), data_.points.columns());
   }
 
-  /// The integers are recomputed if a step or round leaves less than a quarter of the sum for which they were made.
+  /// Adds the chosen rows of a step or round. If the sum is then less than a quarter of the sum for which the integers
+  /// were computed, recomputes the integers.
   void choose(const std::vector<std::int64_t>& rows_of_step) {
     for (const std::int64_t chosen : rows_of_step) {
       for (std::int64_t row = 0; row < rows(); ++row) {
@@ -260,8 +261,8 @@ TYPED_TEST(Initialize, TakesRowsOfTheDataThatHaveWeight) {
   }
 }
 
-// Only the ratios of weights matter. The test uses double, because float weights cannot be small enough to be
-// difficult.
+// Only the ratios of the weights matter. The test uses double, because a weight of type float cannot be small enough to
+// cause difficulties.
 TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
   const Data<double> data = blobs<double>(3000, 4, 10, 5, true);
   for (const int exponent : {-300, -800, -942, -960, -1000, -1022, -1050, -1074}) {
@@ -273,7 +274,7 @@ TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
   }
 }
 
-// After all heavy rows are drawn, light rows are drawn by their weights.
+// When all heavy rows have been drawn, light rows are drawn with probabilities proportional to their weights.
 TEST(InitializeTiny, DrawsTheSmallestWeightsAfterOrdinaryOnes) {
   Data<double> data = blobs<double>(50, 2, 10, 5, true);
   for (std::size_t row = 0; row < 50; ++row) data.weights[row] = row < 5 ? 1.0 : 0x1p-1074;
@@ -317,8 +318,8 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
     check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
     check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
   }
-  // On a grid, distances meet the bound of the triangle inequality exactly. Rows repeat, so they are compared by their
-  // coordinates.
+  // The points are on a grid, so distances meet the bound of the triangle inequality exactly. Some rows are equal, so
+  // the test compares coordinates instead of row numbers.
   Data<T> grid{Matrix<T>(2048, 2), {}};
   for (std::int64_t row = 0; row < 2048; ++row) {
     grid.points(row, 0) = static_cast<T>(row * 37 % 32);
@@ -331,7 +332,7 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
         << "step " << cluster;
 }
 
-// Rounds choose more rows than any path adds at once.
+// A round chooses more rows than any implementation adds at once.
 TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
   using T = TypeParam;
   const auto check = [](const Data<T>& data, std::int64_t k, std::uint64_t seed) {
@@ -421,7 +422,7 @@ TEST(InitializeExtremes, WeightedRandomFollowsTheWeights) {
   std::vector<int> count(4);
   for (std::uint64_t seed = 0; seed < 4000; ++seed)
     ++count[static_cast<std::size_t>(rows_found(data, run(data, KMeansInit::random, 1, seed))[0])];
-  // The tolerance is 4 standard deviations.
+  // The tolerance is four standard deviations.
   for (std::size_t row = 0; row < 4; ++row)
     EXPECT_NEAR(count[row], 400.0 * static_cast<double>(row + 1), 120) << "row " << row;
 }

@@ -1,4 +1,4 @@
-// A fit's options and memory in one object, for tests that vary both.
+// The options and the memory of a fit in one object, for tests that vary both.
 #pragma once
 
 #include "gradus/kmeans.hpp"

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Kills `gradus kmeans -o DIR` at random moments and examines what it left.
 
-Each job overwrites an older result with another number of clusters, which shows the job that wrote a file. After each
-kill the folder holds one of:
+Each job overwrites an older result. The number of clusters shows which job wrote a file. After a kill, the folder holds
+one of:
 
-  whole     centroids, labels and summary of one job
+  whole     centroids, labels and summary of the same job
   refused   a summary that says that the result is unfinished; `gradus predict` refuses the centroids
   mixed     anything else
 
-In a separate folder only "whole" is allowed. Next to a file of the user (--foreign) "refused" is allowed too.
+If the folder holds only the result, "whole" is required. If it also holds a file of the user (--foreign), "refused" is
+allowed too.
 
 usage: kill_writers.py GRADUS [--kills N] [--seed N] [--foreign] [--folder DIR]
 """
@@ -30,7 +31,7 @@ points_count, dimensions = 400_000, 4
 
 
 def npy(path):
-    """(shape, bytes of the elements)"""
+    """Returns the shape and the bytes of the elements of an .npy file."""
     with open(path, "rb") as file:
         content = file.read()
     (length,) = struct.unpack_from("<H", content, 8)
@@ -48,7 +49,7 @@ def state_of(gradus, out, points):
     shape, _ = npy(centroids_path)
     label_shape, labels = npy(os.path.join(out, "labels.npy"))
     clusters = shape[0]
-    # A file has at most 127 clusters, so the low byte of each label suffices.
+    # There are at most 127 clusters, so the low byte of each label suffices.
     counts = Counter(labels[0::4])
     agree = (label_shape == (points_count,) and len(labels) == 4 * points_count and summary["k"] == clusters
              and summary["counts"] == [counts[label] for label in range(clusters)] and max(counts) == clusters - 1)
@@ -79,7 +80,8 @@ def main():
                 "-o", out, "--quiet"]
 
     def run(clusters, delay=None):
-        """Returns True if the job was killed, and its seconds. The job has a separate session, as from a terminal."""
+        """Runs a job. If `delay` is given, kills the job after `delay` seconds. Returns two values: True if the kill
+        ended the job, and the running time."""
         start = time.monotonic()
         job = subprocess.Popen(command(clusters), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if delay is not None:

@@ -1,4 +1,4 @@
-// Tests openmp_locked with each lock and each granularity, and its errors.
+// Tests openmp_locked with each kind of lock and each granularity, and the errors that it throws.
 #include <gtest/gtest.h>
 
 #include <span>

@@ -1,4 +1,4 @@
-"""Tests that take minutes: fits that are killed three hundred times. tests/cli/run.py runs this."""
+"""Tests that take minutes: fits are killed three hundred times. tests/cli/run.py runs this."""
 
 import os
 

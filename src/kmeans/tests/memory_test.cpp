@@ -1,4 +1,5 @@
-// Checks that a fit uses as much memory as its estimate says. The measure is the peak memory of a separate process.
+// Checks that the memory of a fit matches its estimate. Each fit runs in a separate process, whose peak memory is
+// measured.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -20,7 +21,7 @@ TEST(Memory, OfManyColumnsIsCountedAndSmall) {
   constexpr std::int64_t columns = std::int64_t{1} << 18;
   Matrix<float> points(4, columns);
   for (std::int64_t index = 0; index < 4 * columns; ++index) points.data()[index] = static_cast<float>(index % 1009);
-  // These values are too small for the limbs of a sum, so sums do not decide the means.
+  // These values are too small for the limbs of a sum, so the sums do not determine the means.
   for (std::int64_t column = 0; column < columns; ++column) points(column % 4, column) = 0x1p-120F;
   struct Fit {
     const char* variant;

@@ -1,4 +1,4 @@
-"""The enumeration of mpirun_test.py with ten times as many combinations."""
+"""Runs the combination tests of mpirun_test.py with many more combinations."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`gradus kmeans` on several ranks under mpirun: the files equal those from one process, and every error appears once."""
+"""Tests `gradus kmeans` on several ranks under mpirun: the files equal the files of a single process, and every error appears once."""
 
 import functools
 import json
@@ -91,7 +91,8 @@ OPTIONS = (
 
 
 class Enumerated(KMeansCase):
-    """Combines numbers of ranks, shapes, initialisations and options. The combinations are not sorted by any of these."""
+    """Tests combinations of four things: numbers of ranks, shapes, initialisations and options. Each step changes all
+    four."""
 
     STEPS = 16
 
@@ -120,7 +121,8 @@ class Enumerated(KMeansCase):
 
     @functools.cache
     def accepting(self):
-        """Returns the option that the error for too few different points recommends, which accepts coinciding points."""
+        """Returns the option that accepts coinciding points. The error about too few different points recommends this
+        option."""
         (advice,) = advice_in(self.refused(3, "kmeans", self.file("equal.csv", "1\n1\n"), "-k", 2).stderr)
         return advice.option, advice.value
 
@@ -136,7 +138,7 @@ class Enumerated(KMeansCase):
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
     def test_many_centroids_of_which_each_rank_makes_a_share(self):
-        """From 5,600 means on, ranks with one thread each share the update (lloyd/cluster_shares.hpp)."""
+        """If each rank has one thread, the ranks share the update from 5,600 means on (means/cluster_shares.hpp)."""
         points = write_npy(self.path("many.npy"), "<f4", (900, 40), lattice(900, 40))
         for ranks, init in ((2, "first"), (5, "random"), (16, "first")):
             with self.subTest(ranks=ranks):
@@ -284,7 +286,7 @@ class Faults(KMeansCase):
                 (["-k", 3, "--init", points], ["-k", 3, "--init", other], ["--init", "other.npy"]),
                 (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not an integer"])]])
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
-            self.assertNotIn("rank", line)  # an error that is the same on all ranks names no rank
+            self.assertNotIn("rank", line)  # if an error is the same on all ranks, its message names no rank
 
     def test_commands_that_differ_between_ranks(self):
         points = self.points()
@@ -348,7 +350,7 @@ class Faults(KMeansCase):
             self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
-        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # on the same file system, for the link
+        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # a hard link needs the same file system
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder, "gradus")
         os.link(GRADUS, program)
@@ -383,7 +385,8 @@ class Faults(KMeansCase):
         self.assertIn("but only 65536 bytes (64 KiB) are free", self.said(result)[0])
 
     def test_room_that_ends_while_the_labels_are_written(self):
-        """Limits the size of files. The limit is reached when all ranks have finished their work."""
+        """Limits the size of files. A job reaches the limit only when it writes the result, after all ranks have
+        finished their work."""
         points = self.points(n=30000)
         program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # ulimit counts blocks of 512 bytes
         os.chmod(program, 0o755)
@@ -391,14 +394,14 @@ class Faults(KMeansCase):
 
 
 class Ended(KMeansCase):
-    """Processes that end or stop in the middle of a job: no other process waits for long, and no result is left."""
+    """Ends or stops processes in the middle of a job. No other process may wait for long, and no result may be left."""
 
     def setUp(self):
         super().setUp()
         self.succeed("generate", "uniform", "-n", 200000, "-d", 8, "-o", self.path("points.npy"))
 
     def end(self, number, rank, *, seconds, within, options=(), more=()):
-        """Returns the output after this signal to a rank, or to mpirun if `rank` is None; without a signal, after the points were truncated."""
+        """Sends a signal to a rank, or to mpirun if `rank` is None. Without a signal, truncates the points instead. Returns the output."""
         points, out = self.path("points.npy"), self.path("out-%d" % next(self.numbers))
         job = self.start(3, "kmeans", points, "-k", 300, "--tolerance", 0, "--max-iterations", 1000000, "-o", out, *more,
                          options=options)
@@ -425,7 +428,7 @@ class Ended(KMeansCase):
         return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
 
     def signals_at(self, moment):
-        """For mpirun: see src/ranks/tests/signals.cpp."""
+        """Returns options of mpirun. They load the library that src/ranks/tests/signals.cpp describes."""
         library = os.path.join(os.path.dirname(GRADUS), "libmpi_signals.so")
         return ["-x", "LD_PRELOAD=" + library, "-x", "GRADUS_TEST_SIGNALS=" + moment]
 
@@ -494,7 +497,7 @@ class Ended(KMeansCase):
         self.assertFalse(os.path.exists(self.path("early-out")))
 
     def test_a_process_that_was_stopped_at_its_end_goes_on(self):
-        """The time during which a process is stopped does not count as waiting."""
+        """If a process is stopped, the time until it continues does not count as waiting."""
         out = self.path("stopped-out")
         job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
                          options=self.signals_at("end"))
@@ -515,7 +518,7 @@ class Ended(KMeansCase):
 
 
 class Scaling(RanksCase):
-    """bench/scaling/scaling.py on inputs that are too small for meaningful speeds."""
+    """Runs bench/scaling/scaling.py on inputs that are too small for meaningful speeds."""
 
     def scaling(self, program, *more):
         script = os.path.join(os.path.dirname(kit.DATA), "bench", "scaling", "scaling.py")
@@ -542,8 +545,8 @@ class Scaling(RanksCase):
                 by_name = dict(zip(shown[0], row))
                 self.assertEqual([float(by_name[name]) for name in ("ranks", "measured", "floor", "model")],
                                  [point[key] for key in ("ranks", "seconds", "floor_seconds", "model_seconds")])
-        # There is one group per input. Each of its rows has the samples of that input, and the floor covers the
-        # measured sums.
+        # There is one group per input. Each row of a group has the samples of the group's input. The floor includes the
+        # measured time of the sums.
         self.assertEqual([len(group["rows"]) for group in answer["groups"]], [4, 4, 1, 1, 1, 1, 1])
         for group in answer["groups"]:
             self.assertTrue(all(len(row["samples"]) == 2 for row in group["rows"]))

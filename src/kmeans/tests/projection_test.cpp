@@ -21,7 +21,8 @@ class Projection : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Projection, Elements);
 
-/// Returns a grid of 9 x 3 points around a mean. The grid spans two orthogonal directions, with steps of 1 and `width`.
+/// Returns 9 x 3 grid points around a mean. The grid spans two orthogonal directions, with steps of length 1 in the
+/// first direction and `width` in the second.
 template <class T>
 Matrix<T> grid(double scale, double width) {
   const double along[3] = {0.6, 0.8, 0};

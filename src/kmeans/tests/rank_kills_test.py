@@ -1,8 +1,8 @@
-"""Ranks that are killed, stopped or asked to end at random moments. No process hangs, no file is torn, and the job
-resumes on another number of ranks and gives the bytes of an uninterrupted job.
+"""Kills ranks, stops them, or asks them to end, at random moments. No process may hang, and no file may be torn. The job
+must resume on another number of ranks and give the bytes of an uninterrupted job.
 
-GRADUS_RANK_KILLS sets the number of kills (4), GRADUS_RANK_KILLS_SEED the seed, GRADUS_RANK_KILLS_BESIDE the number of
-concurrent jobs (2). ./dev test --full runs 300.
+GRADUS_RANK_KILLS sets the number of kills (default 4), GRADUS_RANK_KILLS_SEED the seed, and GRADUS_RANK_KILLS_BESIDE
+the number of concurrent jobs (default 2). `./dev test --full` makes 300 kills.
 """
 
 import collections
@@ -21,7 +21,7 @@ from kit import write_npy
 
 _ranks = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpirun_test.py"))
 
-STALL = 5  # seconds; on a busy machine a job may reach this limit by itself
+STALL = 5  # seconds; on a busy machine, a job may reach this limit without a kill
 GRACE = 10  # seconds after which no process may be left
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
 WORKS = ("read", "seed", "iterate", "write")  # phases that last long enough to be hit
@@ -42,14 +42,14 @@ def progress_of(checkpoint):
 
 class RankKillCase(_ranks.KMeansCase):
     def make_works(self):
-        """For each kind of work, makes its arguments and the files of an uninterrupted job. Measures the seconds until all
-        ranks have opened their files, and the seconds afterwards.
+        """For each kind of work, makes the arguments of a job, and the files of an uninterrupted job. Measures the seconds until
+        all ranks have opened their files, and the seconds from then until the end.
         """
         self.works = {}
         for work in WORKS:
             points = self.path(work + ".npy")
             if work == "read":
-                points = self.path(work + ".csv")  # rank 0 reads it and sends the other ranks their rows
+                points = self.path(work + ".csv")  # rank 0 reads this file and sends the other ranks their rows
                 self.succeed("generate", "uniform", "-n", 120000, "-d", 6, "-o", points)
                 fit = [points, "-k", 20, "--max-iterations", 8, "--init", "first"]
             elif work == "seed":
@@ -76,7 +76,7 @@ class RankKillCase(_ranks.KMeansCase):
             self.works[work] = fit, expected, begun - started, time.monotonic() - begun
 
     def left_of(self, out, limit, but=()):
-        """Waits up to `limit` seconds. Returns the remaining ranks of the job and their states, except the processes `but`."""
+        """Waits up to `limit` seconds until the job has no ranks left, except the processes in `but`. Returns the remaining ranks and their states."""
         deadline = time.monotonic() + limit
         while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
             if time.monotonic() > deadline:
@@ -92,8 +92,8 @@ class RankKillCase(_ranks.KMeansCase):
             return "gone"
 
     def waits_for_itself(self, job, out):
-        """Returns True if mpirun waits for a lock instead of an event after its processes have ended. Open MPI 4.1 with PMIx 4.2
-        sometimes does so if any program's process is killed while MPI starts (docs/decisions/measurements/killed-ranks.txt).
+        """Returns True if all processes of mpirun have ended and mpirun still waits for a lock. With Open MPI 4.1 and PMIx 4.2,
+        this sometimes happens if a process of any program is killed while MPI starts (docs/decisions/measurements/killed-ranks.txt).
         """
         children = subprocess.run(["ps", "--ppid", str(job.pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
         try:
@@ -169,8 +169,8 @@ class RankKillCase(_ranks.KMeansCase):
             stopped = {process} if how == signal.SIGSTOP and process and not cleans_up else set()
             limit = GRACE + (STALL if how == signal.SIGSTOP or not cleans_up else 0)
             left = self.left_of(out, limit, stopped)
-            # If a process is stopped when the other processes no longer need it, they end normally and the launcher
-            # waits.
+            # If a process is stopped when the other processes no longer need it, the others end normally. The launcher then
+            # waits for the stopped process.
             behind = how == signal.SIGSTOP and os.path.exists(out) and "summary.json" in os.listdir(out) and self.ranks_of(out) == {victim: process}
             if left and behind:
                 stopped = {process}
@@ -178,7 +178,7 @@ class RankKillCase(_ranks.KMeansCase):
                 if left:
                     self.explain(about, job, out, moments)
                 self.assertEqual(left, [], f"{about}, rank {victim}: processes are left after {limit} s")
-            if stopped:  # the launcher leaves stopped processes behind; they end after they continue
+            if stopped:  # the launcher leaves stopped processes behind; they end when they continue
                 for one in stopped:
                     os.kill(one, signal.SIGCONT)
                 self.assertEqual(self.left_of(out, GRACE + STALL), [], f"{about}: it continues without the others")
@@ -203,7 +203,7 @@ class RankKillCase(_ranks.KMeansCase):
         if left:
             self.assertNotIn("--stall-timeout", "".join(said), f"{about}: the others knew of it, but it was left")
             self.assertEqual(job.returncode, 0, f"{about}: {said}")
-        # The result must be complete or absent. A complete result may be from before the kill.
+        # The result must be complete or absent. It may have been completed before the kill.
         files = os.listdir(out) if os.path.exists(out) else []
         whole = bool(files)
         if whole:

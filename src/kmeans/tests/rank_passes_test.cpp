@@ -1,5 +1,5 @@
-// Tests ranks whose engine only makes passes and keeps its labels, as GPU engines do, together with other kinds of
-// ranks.
+// Tests ranks whose engine only makes passes and keeps its labels, as GPU engines do. Such ranks take part in a job
+// together with other kinds of ranks.
 #include <gtest/gtest.h>
 
 #include "kmeans/assign/simd_rows.hpp"
@@ -19,7 +19,7 @@ using tests::make_job;
 using tests::split;
 using tests::ThreadRanks;
 
-/// A record of the calls to an engine, and the number of the call that fails.
+/// Counts the calls to an engine, and selects the call that must fail.
 struct EngineCalls {
   int started = 0;
   int passes = 0;
@@ -92,7 +92,8 @@ class PlainPasses final : public RankPasses<T> {
   Matrix<T> centroids_;
 };
 
-/// Runs one rank's part of a fit. `calls`: the record for an engine that makes passes; null selects an ordinary engine.
+/// Runs one rank's part of a fit. `calls`: the record of an engine that makes passes. If `calls` is null, an ordinary
+/// engine runs.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
                             EngineCalls* calls) {
@@ -130,7 +131,8 @@ Job<T> fit_from_given(Data data, bool weighted, KMeansEmptyCluster empty = KMean
   return job;
 }
 
-/// Returns the records for the ranks that make passes: every second rank, or `all`.
+/// Returns one pointer per rank. A rank with a record makes passes; for the other ranks, the pointer is null. If `all`
+/// is true, all ranks make passes, otherwise every second rank.
 std::vector<EngineCalls*> calls_of(std::vector<EngineCalls>& calls, bool all) {
   std::vector<EngineCalls*> some;
   for (std::size_t rank = 0; rank < calls.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &calls[rank] : nullptr);
@@ -165,7 +167,7 @@ TYPED_TEST(KMeansRankPasses, give_the_bits_of_one_process) {
           }
 }
 
-// Labels are transferred only if the caller needs them.
+// Labels must be transferred only if the caller needs them.
 TYPED_TEST(KMeansRankPasses, keep_their_labels_to_the_end) {
   using T = TypeParam;
   const auto brought = [](Job<T> job, bool from_rows) {

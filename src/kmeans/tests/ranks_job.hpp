@@ -1,4 +1,4 @@
-// Problems whose rows are divided among ranks, and the comparison of each rank's result with the result of one process.
+// Problems whose rows are divided among ranks. Each rank's result is compared with the result of a single process.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace gradus::tests {
 // Problems
 
 enum class Data {
-  plain,       ///< integers and halves around several centres
-  wild,        ///< very different magnitudes, for which sums do not decide all means
-  duplicates,  ///< few different rows, repeated, and exact ties
+  plain,       ///< multiples of one half around several centres
+  wild,        ///< magnitudes so different that the sums do not determine all means
+  duplicates,  ///< few different rows, each repeated many times, with exact ties
   ends         ///< rows sorted by kind, with distant rows at the end
 };
 
@@ -72,7 +72,7 @@ Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
   return points;
 }
 
-/// Returns weights, of which some are zero and the last is the largest.
+/// Returns weights. Some weights are zero, and the last one is the largest.
 template <class T>
 std::vector<T> make_weights(std::int64_t n) {
   std::vector<T> weights;
@@ -83,7 +83,7 @@ std::vector<T> make_weights(std::int64_t n) {
   return weights;
 }
 
-/// Returns the first row of each rank, followed by the number of all rows.
+/// Returns the index of each rank's first row, followed by the number of all rows.
 inline std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
   std::vector<std::int64_t> first{0};
   for (int rank = 1; rank < ranks; ++rank) {
@@ -107,7 +107,7 @@ inline std::string difference(const std::vector<KMeansIteration>& a, const std::
   return "";
 }
 
-/// Returns "" if a rank's result equals the result of one process.
+/// Returns "" if a rank's result equals the result of a single process, otherwise the first difference.
 template <class T>
 std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
   if (!same_bits(one.centroids, rank.centroids)) return "centroids";
@@ -157,13 +157,14 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.seed = 5;
   accept_coinciding_points(job.options);
   job.given = Matrix<T>(k, d);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // far away, so that some centroids get no points
+  // The given centroids are far away from the points, so that some of them get no points.
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
   return job;
 }
 
-/// Runs call(communicator, first row, rows) on each rank. Returns the first difference from the result of one process,
-/// or the error.
+/// Runs call(communicator, first row, number of rows) on each rank. Returns the first difference from the result of a
+/// single process, or the message of an error. Returns "" if there is neither.
 template <class T, class Call>
 std::string differs(const KMeansResult<T>& one, int size, const std::string& how, const Call& call) {
   const std::vector<std::int64_t> first = split(one.labels.size(), size, how);

@@ -1,4 +1,5 @@
-// k-means gives the same bits on any number of ranks as in one process. An error on one rank ends the job on all ranks.
+// Tests that k-means gives the same bits on any number of ranks as in a single process, and that an error on one rank
+// ends the job on all ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,12 +54,12 @@ class Faulty final : public Communicator {
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     right_.gather(own, all);
     if (fault_ == Fault::next_ranks_share) {
-      // Messages above 64 bytes hold centroids. The messages of the ranks are rotated by one.
+      // Messages of more than 64 bytes hold centroids. Rotates the ranks' messages by one rank.
       if (own.size() > 64) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end());
       return;
     }
     if (std::exchange(gathered_, true) || fault_ == Fault::none || fault_ == Fault::own_greatest) return;
-    // In the first call, the first word of a rank's message is its number of rows.
+    // In the first call, the first word of each rank's message is its number of rows.
     for (int other = 0; other < size(); ++other)
       if (other < rank() || (other > rank() && fault_ == Fault::own_rows_alone)) {
         std::byte* const said = all.data() + own.size() * static_cast<std::size_t>(other);
@@ -67,7 +68,7 @@ class Faulty final : public Communicator {
         std::memcpy(&rows, said, sizeof rows);
         std::memcpy(said, &none, sizeof none);
         if (fault_ == Fault::own_rows_alone) continue;
-        // Adds the rows to the last rank's number, unless this is the last rank, which loses them.
+        // Adds the other rank's number of rows to the last rank's number. On the last rank itself, the number is lost.
         std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
         std::int64_t behind = 0;
         std::memcpy(&behind, last, sizeof behind);
@@ -83,7 +84,7 @@ class Faulty final : public Communicator {
   bool gathered_ = false;
 };
 
-/// Returns the first difference on any rank, or the error that a rank threw.
+/// Returns the first difference on any rank, or the message of an error that a rank threw.
 template <class T>
 std::string differs(const Job<T>& job, int size, const std::string& how, Fault fault = Fault::none) {
   const std::int64_t n = job.points.rows();
@@ -103,8 +104,8 @@ TYPED_TEST_SUITE(KMeansRanks, Elements);
 
 TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // Sizes with fewer rows than ranks, with one column, unaligned to blocks, and with few and many clusters. Every
-  // variant and every seeding method runs.
+  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of the block size,
+  // and few and many clusters. Every variant and every seeding method runs.
   const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -130,7 +131,7 @@ TYPED_TEST(KMeansRanks, know_all_options) {
       for (const bool weighted : {false, true})
         for (const int ranks : {2, 5}) {
           Job<T> job = make_job<T>(400, 4, 11, Data::plain, init, weighted);
-          job.given(0, 0) = 1;  // under the cosine metric a row of zeros would have no direction
+          job.given(0, 0) = 1;  // with the cosine metric, a row of zeros would have no direction
           change(job.options);
           EXPECT_EQ(differs(job, ranks, "holes"), "")
               << name << ", init " << static_cast<int>(init) << ", weighted " << weighted << ", " << ranks << " ranks";
@@ -139,7 +140,8 @@ TYPED_TEST(KMeansRanks, know_all_options) {
 
 TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
   using T = TypeParam;
-  // Sizes with more and with fewer clusters than ranks. Shares may be partial, or empty on some ranks.
+  // The sizes include more and fewer clusters than ranks. So some ranks have a smaller share of the clusters than
+  // others, or no share.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -171,7 +173,8 @@ TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
                 make_job<T>(400, 4, surplus ? 40 : 11, surplus ? Data::duplicates : Data::plain, init, weighted);
             job.given(0, 0) = 1;
             change(job.options);
-            if (surplus && job.options.metric == KMeansMetric::cosine) continue;  // some of the rows have no direction
+            // Some of the rows are zero and so have no direction.
+            if (surplus && job.options.metric == KMeansMetric::cosine) continue;
             EXPECT_EQ(differs(job, ranks, "holes"), "") << name << ", init " << static_cast<int>(init) << ", weighted "
                                                         << weighted << ", " << ranks << " ranks, surplus " << surplus;
           }
@@ -206,7 +209,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   EXPECT_GE(run, 4);
 }
 
-// The tests must detect communicators that do not combine the ranks' data.
+// If the communicator fails to combine the data of the ranks, the comparison must find a difference.
 TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   using T = TypeParam;
   const auto found = [](KMeansInit init, bool weighted, Data data, Fault fault) {
@@ -249,7 +252,7 @@ TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
 
 TYPED_TEST(KMeansRanks, standardize_by_all_rows) {
   using T = TypeParam;
-  // The last two shapes have more columns than are summed at a time. Ranks hold some of the rows, none, or all.
+  // The last two shapes have more columns than are summed at a time. A rank has some of the rows, all rows, or none.
   for (const auto& [n, d] : {std::pair{1, 1}, {2, 3}, {333, 5}, {40, 600}, {11, 1100}})
     for (const Data data : {Data::plain, Data::wild, Data::ends})
       for (const auto& [size, how] : {std::pair{1, "even"}, {3, "even"}, {3, "last"}, {5, "holes"}}) {
@@ -328,8 +331,7 @@ TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
   }
 }
 
-// An iteration needs one sum over the ranks, and one gather if the ranks share the update. The job needs some further
-// calls.
+// In an iteration, the ranks need one sum, and one gather if they share the update. The job needs a few further calls.
 TEST(KMeansRanks, meet_once_in_an_iteration) {
   const auto calls = [](int iterations, bool is_shared) {
     const ForceSharedUpdate shared(is_shared);
@@ -357,7 +359,7 @@ TEST(KMeansRanks, share_the_update_where_that_pays) {
   EXPECT_FALSE(pays_to_share(1024, 128, 4, 4, 16));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 20, 128, 8, 1000, 64));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 28, 128, 8, 16, 1)) << "a share of 16 GiB";
-  // The shares are contiguous and cover all clusters.
+  // The shares must be contiguous and cover all clusters.
   for (const std::int64_t clusters : {1, 2, 7, 16, 17, 1024})
     for (const int ranks : {1, 2, 3, 5, 16}) {
       const kmeans_detail::ClusterShares shares(clusters, ranks);
@@ -378,7 +380,7 @@ class KMeansRanksErrors : public testing::Test {
  protected:
   static constexpr std::int64_t rows = 50;  // number of rows per rank
 
-  /// The options and memory of a call. change() may modify them on some ranks.
+  /// The options and the memory of a call. change() may modify them on some ranks.
   struct Call {
     Matrix<double> points = make_points<double>(rows, 3, Data::plain);
     std::vector<double> weights;
@@ -571,7 +573,7 @@ TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
   }
 }
 
-// A rank may also fail in its share of the update.
+// A rank may fail even while it updates its share of the clusters.
 TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
   for (const int size : {1, 2, 5})
     for (const std::size_t bytes : {0, 1, 7, 8, 13}) {
@@ -607,7 +609,7 @@ TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
     }
 }
 
-// A rank may fail in a way that it cannot report to the others in time.
+// A rank may fail in such a way that it cannot report this to the other ranks in time.
 TEST_F(KMeansRanksErrors, nobody_waits_for_a_rank_that_has_left) {
   ThreadRanks ranks(3);
   const auto thrown = ranks.run([](Communicator& communicator) {

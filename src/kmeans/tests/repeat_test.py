@@ -6,7 +6,8 @@ import shutil
 
 from kit import Case, content
 
-# Options with numbers whose shortest text must give the same bits. test_every_choice() adds all enumerators.
+# Options whose values are numbers. The shortest text of such a number must give the same bits again.
+# test_every_choice() adds all enumerators.
 RUNS = [
     ["-k", 4],
     ["-k", 3, "--init", "random", "--seed", 2**64 - 1, "--restarts", 3],
@@ -20,7 +21,7 @@ RUNS = [
 
 class Repeated(Case):
     def files(self, folder):
-        """Returns the contents of a result's files. Omits the parts of its summary that depend on time and place."""
+        """Returns the contents of the files of a result, without the parts of the summary that depend on time and place."""
         found = {name: content(os.path.join(folder, name)) for name in os.listdir(folder)}
         summary = json.loads(found.pop("summary.json"))
         for fit in [*summary["history"], *summary.get("choice", {}).get("fits", [])]:
@@ -70,7 +71,7 @@ class Repeated(Case):
         self.assertEqual((summary["options"]["tolerance"], values["tolerance"]), (1e-4, "0.0001"))
         for name, value in summary["options"].items():
             self.assertTrue(value is False or values[name] == value or float(values[name]) == value, name)
-        again = self.succeed(*words[1:], "--json")  # the words are a valid command line
+        again = self.succeed(*words[1:], "--json")  # these words are a valid command line
         self.assertEqual(json.loads(again.stdout)["inertia"], summary["inertia"])
 
     def test_aliases_are_recorded_by_the_canonical_name(self):
@@ -96,8 +97,8 @@ class Repeated(Case):
         again = self.summary("--repeat", first, "-k", 2, "--init", "random")
         self.assertEqual([again[key] for key in ("k", "seed", "init", "inertia")],
                          [expected[key] for key in ("k", "seed", "init", "inertia")])
-        self.assertEqual(self.summary("--repeat", first, "--init", "first")["init"], "first")  # --seed of the record is
-                                                                                               # ignored
+        self.assertEqual(self.summary("--repeat", first, "--init", "first")["init"], "first")  # ignores the --seed
+                                                                                               # of the record
         self.refused(2, "kmeans", "--repeat", first, "--init", "first", "--seed", 3, says=["--seed has no effect"])
         other = self.file("other.csv", "1,2\n3,4\n5,6\n7,9\n9,9\n")
         self.assertEqual(self.summary(other, "--repeat", first)["n"], 5)

@@ -1,4 +1,5 @@
-// Public calls throw gradus::OutOfMemoryError if memory runs out, at whichever allocation this happens.
+// Tests that public calls throw gradus::OutOfMemoryError if memory runs out. Each allocation of a call is made to fail
+// in turn.
 #include "tests/shortage.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 namespace room = kmeans_detail;
 
-// Returns enough points for several chunks of seeding, so that several of its threads have work.
+// Returns enough points for several chunks, so that several threads take part in seeding.
 Matrix<float> some_points() {
   Matrix<float> points(2100, 3);
   core::generate_points<float>({.kind = core::Generator::uniform, .seed = 3, .low = 0, .high = 10}, 0, points.view(),
@@ -31,7 +32,7 @@ TEST(Shortage, OfAFit) {
       options.init = init;
       options.max_iterations = 2;
       Execution execution;
-      execution.threads = 1;  // a parallel region of one thread must not leak an exception either
+      execution.threads = 1;  // even a parallel region of one thread must not leak an exception
       execution.variant = variant.name;
       tests::fails_orderly([&] { kmeans(points, options, execution); }, variant.name);
     }
@@ -42,7 +43,7 @@ TEST(Shortage, OfAPredictionAndOfDistances) {
   const Matrix<float> points = some_points();
   const Matrix<float> centroids = Matrix<float>::copy_of(points.view().slice(0, 8));
   Execution execution;
-  execution.threads = 1;  // a parallel region of one thread must not leak an exception either
+  execution.threads = 1;  // even a parallel region of one thread must not leak an exception
   for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
     tests::fails_orderly([&] { kmeans_predict(centroids, points, metric, execution); }, "predict");
     tests::fails_orderly([&] { kmeans_transform(centroids, points, metric, execution); }, "transform");

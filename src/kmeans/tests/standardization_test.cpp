@@ -1,4 +1,4 @@
-// Compares mean and scale with exact integers, and calls that standardize with calls on a standardized copy.
+// Compares mean and scale with exact integers. Compares calls that standardize with calls on a standardized copy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ void expect_same(const KMeansResult<T>& one, const KMeansResult<T>& other) {
 }
 
 TYPED_TEST(Standardized, ColumnsOfIntegersHaveTheExactMeanAndScale) {
-  // With 2^p rows, the mean and the differences from it are integers in units of 2^-p.
+  // If there are 2^p rows of integers, the mean and the differences from the mean are integers in units of 2^-p.
   std::mt19937 random(3);
   for (const int power : {0, 1, 4, 9}) {
     const std::int64_t n = std::int64_t{1} << power;
@@ -236,7 +236,7 @@ TYPED_TEST(Standardized, RefusesWhatCannotBe) {
   }
   EXPECT_THROW(kmeans_predict(model, points.view().slice(0, 0)), InputError);
   EXPECT_THROW(kmeans_predict(model, some_points<T>(20, 4)), InputError);
-  // The result overlaps the input.
+  // The memory for the result overlaps the input.
   EXPECT_THROW(kmeans_transform(model, points, MatrixView<T>(points.data(), 20, 2)), UsageError);
   EXPECT_THROW(kmeans(points, {.clusters = 21, .standardize = true}), InputError);
   EXPECT_THROW(kmeans(points, {.clusters = 0, .standardize = true}), UsageError);

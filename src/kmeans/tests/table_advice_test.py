@@ -1,4 +1,4 @@
-"""Tests tables as users have them. A user who follows every message literally must end up with the correct points."""
+"""Tests tables such as users have. A user who follows every message literally must get the correct points in the end."""
 
 import csv
 import fractions
@@ -18,8 +18,8 @@ MISSING = ["", "NA", "nan", "N/A"]
 
 class Column:
     def __init__(self, role, values, name=None):
-        self.role = role  # coordinate; or text, index, empty: not a coordinate
-        self.values = values  # fractions for coordinates, None where missing; or texts
+        self.role = role  # "coordinate", or one of "text", "index" and "empty" for columns that are no coordinates
+        self.values = values  # for a coordinate, fractions, or None where a value is missing; otherwise texts
         self.name = name
 
 
@@ -42,7 +42,7 @@ class TableInput(Input):
         self.decimal = "," if self.separator in ";\t" and chance.random() < 0.4 else "."
         self.ending = ".tsv" if self.separator == "\t" and chance.random() < 0.5 else chance.choice([".csv", ".txt"])
         self.choose_header()
-        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # like a coordinate if rows are left out
+        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # if rows are left out, the index looks like a coordinate
         if chance.random() < 0.3 and not mistakable:
             for _ in range(chance.randint(1, 3)):
                 self.coordinates()[chance.randrange(count)].values[chance.randrange(rows)] = None
@@ -151,7 +151,7 @@ class TableInput(Input):
         if advice.option == "--header":
             return advice.value == ("yes" if self.header else "no")
         if advice.option == "--comment":
-            return advice.value == "none"  # lines with as many fields as the others are rows, not comments
+            return advice.value == "none"  # a line with the same number of fields as the other lines is a row, not a comment
         if advice.option == "--decimal":
             return advice.value == ("comma" if self.decimal == "," else "point")
         if advice.option == "--missing":

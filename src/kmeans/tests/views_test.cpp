@@ -1,4 +1,4 @@
-// Every public call of k-means rejects malformed views.
+// Tests that every public call of k-means rejects malformed views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -163,7 +163,7 @@ TYPED_TEST(Views, GivenCentroidsAreForInitGiven) {
 TYPED_TEST(Views, ResultsOverlapNoInput) {
   using T = TypeParam;
   constexpr std::int64_t n = 12;
-  Matrix<T> wide(n, 8);  // columns 0 to 2 hold points, 3 to 5 a result; 6 and 7 are unused
+  Matrix<T> wide(n, 8);  // columns 0 to 2 hold the points, and columns 3 to 5 a result; columns 6 and 7 are unused
   for (std::int64_t row = 0; row < n; ++row)
     for (std::int64_t column = 0; column < 8; ++column) wide(row, column) = static_cast<T>((row * 7 + column * 3) % 11);
   const auto columns = [&](std::int64_t first, std::int64_t count) {

@@ -31,7 +31,7 @@ Shape describe(const Input& input, const LifeOptions& options) {
 }
 
 const Variant& choose(const Input& input, const Shape& shape, const LifeOptions& options, const Execution& execution) {
-  // Checks the bounding box before its size in bytes is computed, which could overflow.
+  // Checks the bounding box before the size in bytes is computed, because the size of a large box could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };
@@ -40,7 +40,7 @@ const Variant& choose(const Input& input, const Shape& shape, const LifeOptions&
 }
 
 /// Returns a number of threads that suits the work between two barriers. For long jobs, ignores the present load of the
-/// machine, because these jobs measure at run time if more threads pay.
+/// machine, because a long job measures at run time whether more threads are worthwhile.
 int chosen_threads(const Shape& shape, const Variant& variant, const Execution& execution) {
   if (variant.backend == core::Backend::sequential) return 1;
   if (execution.threads > 0) return execution.threads;
@@ -65,7 +65,7 @@ void take(Solved solved, const LifeOptions& options, LifeResult& result) {
 struct Run {
   const Variant& variant;
   LifeGridView cells;
-  LifeOptions options;  ///< includes the place of the first cell or, if the pattern is a tree, the place of its centre
+  LifeOptions options;  ///< left and top: place of the first cell or, for a tree, of its centre
   const LifeMemory& memory;
   const Execution& execution;
   int threads;
@@ -91,7 +91,7 @@ void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
   take(run.variant.run(problem, run.execution, run.phases), run.options, result);
 }
 
-/// Runs a variant on the requested GPU, with the cells or the result in the memory of this GPU.
+/// Runs a variant on the requested GPU. The cells or the result reside in the memory of this GPU.
 void run_in_gpu_memory(const Run& run, LifeResult& result) {
   LifeGridSpan to = run.memory.cells;
   if (to.words == nullptr) {
@@ -127,7 +127,8 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
           .execution = &run.execution,
           .phases = &run.phases,
           .threads = run.threads};
-  // Cycle detection needs the first generation until the end, so a run in place copies it.
+  // Cycle detection needs the first generation until the end of the run. If the run is in place, the first generation
+  // is copied.
   LifeGrid first;
   if (run.options.until_stable && run.memory.cells.words == run.cells.words && run.cells.words != nullptr) {
     first = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});

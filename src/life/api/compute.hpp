@@ -9,7 +9,7 @@ namespace gradus::life_detail {
 
 struct Input {
   LifeGridView cells = {};
-  /// If set, replaces `cells`; its centre is at LifeOptions::left and LifeOptions::top.
+  /// If set, this tree replaces `cells`. The centre of the tree is at LifeOptions::left and LifeOptions::top.
   const LifeTree* tree = nullptr;
 };
 

@@ -26,7 +26,7 @@ inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the job. A grid takes a bit per cell. Grids are needed for the result and for stepping,
+/// Returns the memory of the job. A grid takes one bit per cell. The job needs grids for its result, and for stepping,
 /// comparing or growing.
 core::Memory estimate(const Shape& shape, const Variant& variant, const LifeOptions& options, int threads);
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view while_looking = "stopped while scanning cells";
 
-/// Returns 64 cells of the row, beginning with column x. These cells may be unaligned or partly outside the row.
+/// Returns 64 cells of the row, beginning with column x. The column may be unaligned, and some of the cells may be
+/// outside the row.
 std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std::int64_t x) {
   const std::int64_t words = from.row_words();
   const auto word_at = [&](std::int64_t word) -> std::uint64_t {
@@ -47,7 +48,8 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
       continue;
     }
     const std::uint64_t* const source = from.row(y + down);
-    // Words that take both of their parts from inside the row need no comparisons.
+    // If the columns are shifted by whole words, copies the complete words of the source row without shifts and range
+    // checks.
     std::int64_t word = 0;
     if (across % 64 == 0 && across >= 0) {
       const std::int64_t whole = std::clamp<std::int64_t>(from.width / 64 - across / 64, 0, words);

@@ -25,9 +25,9 @@ struct Box {
   bool empty() const { return bottom <= top || right <= left; }
 };
 
-/// Writes all words of `to`. Cell (y, x) becomes cell (y + down, x + across) of `from`, or dead if this cell is outside
-/// `from`. The grids must not overlap. For long copies, pass a stop token. After a stop request, the rest of `to` is
-/// garbage.
+/// Writes all words of `to`. Cell (y, x) of `to` gets the state of cell (y + down, x + across) of `from`. If the
+/// cell of `from` does not exist, the new cell is dead. The grids must not overlap. For long copies, pass a stop token.
+/// After a stop request, the rest of `to` is garbage.
 void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across, const LifeGridSpan& to,
                 const std::stop_token& stop = {});
 

@@ -45,9 +45,9 @@ class Padded {
     next.close_sides(first, last);
   }
 
-  /// Sets the cells to the left of the first cell and to the right of the last cell of these rows. They are dead or, on
-  /// a torus, the cells of the opposite side. Stores of full registers may leave garbage between these cells and the
-  /// row's end, but no cell reads it.
+  /// Sets the cells to the left of the first cell and to the right of the last cell of these rows. On a torus, these
+  /// two cells are copies of the cells of the opposite side. Otherwise they are dead. Stores of full registers may
+  /// leave garbage between these cells and the end of the row, but no cell of the grid depends on this garbage.
   void close_sides(std::int64_t first, std::int64_t last) {
     const auto rest = static_cast<int>(width_ % 64);
     // The margin keeps its zeros, because no kernel overwrites them.
@@ -66,8 +66,8 @@ class Padded {
     }
   }
 
-  /// On a torus, copies the last row above the first one, and the first row below the last one. Otherwise these rows
-  /// keep the zeros of begin().
+  /// On a torus, copies the last row to the place above the first row, and the first row to the place below the last
+  /// row. Otherwise these two places keep the zeros of begin().
   void close_top() { close_end(-1, height_ - 1); }
   void close_bottom() { close_end(height_, 0); }
   void close_ends() {
@@ -81,9 +81,9 @@ class Padded {
     std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
   /// Clears the margins next to rows [first, last). Should be called in the thread that will compute these rows,
-  /// because the call may be the first to touch their memory. To the left of a row, it clears only the nearest word:
-  /// the other words belong to the row above, whose margin another thread may have set already. After a stop request,
-  /// begin_rows(), load_rows() and store_rows() return early.
+  /// because the call may be the first to touch their memory. To the left of a row, the call clears only the nearest
+  /// word. The words before it belong to the row above, whose margin another thread may have set already. After a stop
+  /// request, begin_rows(), load_rows() and store_rows() return early.
   void begin_rows(std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     for (std::int64_t y = first; y < last; ++y) {
       if (y % rows_between_polls == 0 && stop.stop_requested()) return;
@@ -124,7 +124,8 @@ class Padded {
     close_sides(beyond, beyond + 1);
   }
 
-  /// Returns an odd number of cache lines, so that vertically adjacent rows are in different cache sets.
+  /// Returns the distance between rows. It is an odd number of cache lines, so that vertically adjacent rows are in
+  /// different cache sets.
   static std::int64_t pitch_of(std::int64_t width) {
     const std::int64_t lines = (width / 64 + (width % 64 > 0 ? 1 : 0) + line - 1) / line + 1;
     return (lines | 1) * line;

@@ -20,17 +20,17 @@ class TextOutput;
 struct LifeReadOptions {
   std::stop_token stop = {};  ///< a stop request ends reading with InterruptedError
   ReadProgress progress = nullptr;
-  /// Maximum bytes of the cells of a text. A few letters of a text can stand for any number of live cells. If the cells
-  /// need more memory, throws Error.
+  /// Limit in bytes for the cells that a text describes, because a few letters can stand for any number of live cells.
+  /// If the cells need more memory, throws Error.
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
 };
 
-/// A pattern format. Its row is at the end of the file of its reader, and pattern.cpp lists the rows.
+/// A pattern format. The source file of the format's reader ends with this row, and pattern.cpp lists the rows.
 struct LifeFormat {
-  std::string_view id;  ///< name of its fuzzer and of the fuzzer's corpus: "life_rle"
+  std::string_view id;  ///< name of the format's fuzzer and of the fuzzer's corpus, such as "life_rle"
   Format file;
   bool is_picture = false;                          ///< true if a cell is a pixel
-  bool (*begins)(std::string_view text) = nullptr;  ///< recognises contents that begin with the format's name
+  bool (*begins)(std::string_view text) = nullptr;  ///< recognises contents that begin with the name of the format
   /// Recognises other contents by the first line that is no RLE comment. `blocks` is true if the text begins like the
   /// blocks of Life 1.05.
   bool (*has_line)(std::string_view line, bool blocks) = nullptr;

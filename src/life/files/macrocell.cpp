@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int32_t leaf_level = 3;
 constexpr std::int64_t most_level = 120;
-/// Golly's y axis points up. The root of a file covers, counted downwards, the rows from -2^(level-1) + 1 to
-/// 2^(level-1), so the centre of a file's tree is at row 1.
+/// Golly's y axis points up. The root of a file covers the rows from -2^(level-1) + 1 to 2^(level-1), counted
+/// downwards. So the centre of a file's tree is at row 1.
 constexpr std::int64_t row_of_middle = 1;
 
 class MacrocellReader final : public LifeReader {
@@ -78,7 +78,7 @@ class MacrocellReader final : public LifeReader {
     }
   }
 
-  /// Adds a node. Its number in the file is the number of its line. All empty nodes map to node 0 of the tree.
+  /// Adds a node. In the file, each node has the number of its line. All empty nodes map to node 0 of the tree.
   void add(const LifeTree::Node& node) {
     const bool is_empty = node.cells == 0 && node.quarters == std::array<std::uint32_t, 4>{};
     numbers_.push_back(is_empty ? 0 : static_cast<std::uint32_t>(tree_.nodes.size()));
@@ -86,7 +86,7 @@ class MacrocellReader final : public LifeReader {
     if (!is_empty) tree_.nodes.push_back(node);
   }
 
-  /// Parses 8 x 8 cells such as "..*$.*$", without the dead cells at the end of a row or of the square.
+  /// Parses 8 x 8 cells such as "..*$.*$". The text omits dead cells at the end of a row or of the square.
   void take_leaf(std::string_view text, std::size_t column) {
     LifeTree::Node leaf{.level = leaf_level};
     int x = 0;

@@ -20,8 +20,8 @@ std::span<const LifeFormat* const> life_formats();
 
 /// Reads a pattern from a file, or from standard input if the path is "-". Accepts gzip-compressed data. If the content
 /// begins with the name of a format ([M2], #Life 1.06, P1 …, PNG), this format is used. Otherwise the file extension
-/// determines the format, and if it is unknown, the form of the lines. The file of each format documents the features
-/// that it supports.
+/// determines the format. If the extension is also unknown, the form of the lines determines the format. The source
+/// file of each format documents which features of the format are supported.
 ///
 /// The cells become a grid, or a tree if a grid would be large and mostly empty. Throws InputError with
 /// file:line:column for malformed input. The error names unsupported features (more states, rules that are not B/S,
@@ -41,10 +41,10 @@ struct LifeOutputKind {
 };
 std::optional<LifeOutputKind> life_output(const std::string& path);
 
-/// Writes cells, rule, topology, generation and comments, as far as the format supports them. RLE, plaintext and
-/// pictures hold the smallest rectangle of live cells, but pictures of a bounded world hold the whole world, so that
-/// all pictures of a sequence have the same size. `scale` is the number of pixels per cell in both directions. If the
-/// cells are too far apart, throws Error, which recommends Macrocell.
+/// Writes cells, rule, topology, generation and comments, as far as the format supports them. RLE and plaintext hold
+/// the smallest rectangle of live cells, and so do pictures of a plane. Pictures of a bounded world hold the whole
+/// world, so that all pictures of a sequence have the same size. `scale` is the number of pixels per cell in both
+/// directions. If the cells are too far apart, throws an Error that recommends Macrocell.
 void write_life(core::AtomicFile& file, const LifePattern& pattern, const LifeOutputKind& kind, std::int64_t scale = 1);
 
 /// Returns the text of a file with this extension.

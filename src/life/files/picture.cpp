@@ -73,7 +73,7 @@ class NetpbmReader final : public LifeReader {
       else take_letters(text, at, last);
       if (at == before) break;
     }
-    if (done_) at = text.size();  // the file may hold more pictures
+    if (done_) at = text.size();  // ignores further pictures in the file
     count_lines(text.substr(0, at));
     return at;
   }
@@ -167,7 +167,7 @@ class NetpbmReader final : public LifeReader {
     promised_ = true;
   }
 
-  /// Allocates a row of the grid when it arrives, so that a header alone takes no memory.
+  /// Allocates the next row of the grid. Rows are allocated when they arrive, so that a header alone takes no memory.
   std::uint64_t* next_row() {
     const std::int64_t words = width_ / 64 + (width_ % 64 > 0 ? 1 : 0);
     rows_.resize(rows_.size() + static_cast<std::size_t>(words));

@@ -74,8 +74,8 @@ class Life105Reader final : public LifeReader {
 
   void take_comment(std::string_view line) {
     if (line.starts_with("#P")) {
-      // A block without a position begins at the current position, which is initially (0, 0). The limit leaves room for
-      // a line of cells.
+      // A block without a position begins at the current position, which is initially (0, 0). The limit for positions
+      // is lower than the limit for cells, so that a line of cells can follow.
       const std::string_view place = trimmed(line.substr(2));
       if (!place.empty()) std::tie(left_, y_) = place_in(line, place, farthest_cell / 2);
     } else if (line.starts_with("#N")) {

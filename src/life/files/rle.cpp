@@ -43,7 +43,7 @@ class RleReader final : public LifeReader {
     const std::string_view text = trimmed(line);
     if (!begun_) {
       if (text.starts_with("#CXRLE")) return take_place(line);
-      // Older programs write this line. A rule in the header comes later and overrides it.
+      // Older programs write the rule in a line "#r". A rule in the header comes later and overrides this rule.
       if (text.starts_with("#r ")) return take_rule(trimmed(text.substr(3)), column_of(line, text) + 3);
       if (text.starts_with("#P ") || text.starts_with("#R ")) return take_corner(line, text.substr(3));
     }
@@ -141,7 +141,7 @@ class RleReader final : public LifeReader {
       }
       take_run(letter, count, column);
     }
-    // A line may end after a count, whose tag is then on the next line.
+    // A line may end after a count. The tag of the count is then on the next line.
     if (count_column_ != 0) count_column_ = 1;
   }
 
@@ -157,7 +157,7 @@ class RleReader final : public LifeReader {
         break;
       }
       case '$':
-        // The last row may have an end tag, too.
+        // Like the other rows, the last row may have an end tag.
         if (count > height_ - y_)
           fail_at(column, has_header_ ? "the end of row " + number_text(y_, count) +
                                             "; the header says that y = " + std::to_string(height_) + correct_it
@@ -191,7 +191,7 @@ class RleReader final : public LifeReader {
   }
 
   LifeCells cells_;
-  // The size in the header; all cells must be inside.
+  // The size that the header states. All cells must be inside.
   std::int64_t width_ = farthest_cell;
   std::int64_t height_ = farthest_cell;
   std::int64_t greatest_x_ = 0;

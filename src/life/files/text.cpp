@@ -207,8 +207,8 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   return slots_[slot];
 }
 
-/// Makes room for more blocks, or switches to a grid if it needs no more memory. If neither fits the limit, returns
-/// false.
+/// Makes room for more blocks. If a grid needs no more memory than the blocks, switches to a grid instead. Returns
+/// false if the memory limit allows neither.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
@@ -235,7 +235,7 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
       if (!grow()) return false;
       continue;
     }
-    // Uses arithmetic shifts, because coordinates may be negative.
+    // Divides by a shift instead of `/`, because coordinates may be negative and must be rounded down.
     const std::int64_t next = std::min(end, ((x >> 3) + 1) * 8);
     const std::uint64_t bits = ((std::uint64_t{1} << (next - x)) - 1) << (x & 7);
     block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
@@ -278,7 +278,7 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
     const int across = static_cast<int>(x & 7);
     const int down = static_cast<int>(y & 7);
     const std::uint64_t western =
-        // Number of columns that stay in the western block.
+        // Mask of the cells that stay in the western block.
         std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);
     const std::uint64_t west = (block.cells & western) << across;
     const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);

@@ -23,7 +23,7 @@ inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 62;
 /// A rule with an optional topology: "B3/S23:T64,48".
 struct LifeWorld {
   LifeRule rule;
-  std::optional<LifeBoundary> boundary = {};  ///< boundary of the world: dead or torus, with this size
+  std::optional<LifeBoundary> boundary = {};  ///< dead or torus, if the world is bounded by `width` and `height`
   std::int64_t width = 0;
   std::int64_t height = 0;
 };
@@ -55,14 +55,15 @@ class LifeReader {
   /// Parses all of `text` as an integer in [least, most]. `column` is the column where the text starts.
   std::int64_t whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
                      std::int64_t most) const;
-  /// Parses "X Y", separated by blanks. `text` is a part of the current line.
+  /// Parses two coordinates "X Y", which are separated by blanks. `text` is a part of the current line.
   std::pair<std::int64_t, std::int64_t> place_in(std::string_view line, std::string_view text,
                                                  std::int64_t farthest = farthest_cell) const;
   /// Parses a generation of 64 bits.
   void take_generation(std::string_view text, std::size_t column);
   /// Parses "B3/S23" or "B3/S23:T64,48".
   void take_rule(std::string_view text, std::size_t column);
-  /// Throws Error, not InputError, because the live cells up to this place need more memory than allowed.
+  /// Reports that the live cells up to this place need more memory than allowed. This is not a fault of the input, so
+  /// throws Error instead of InputError.
   [[noreturn]] void fail_memory(std::size_t column) const;
 
   /// Returns "FILE:LINE:COLUMN: " for the current line.
@@ -84,8 +85,8 @@ std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOpt
   return std::make_unique<Reader>(std::move(name), options);
 }
 
-/// Live cells that arrive in runs. If their size is known, and the grid would be small or densely populated, they are
-/// stored as a grid, otherwise as a hash table of 8 x 8 blocks.
+/// Live cells that arrive in runs. They are stored as a hash table of 8 x 8 blocks. If the size of the pattern is
+/// known, and a grid of this size would be small or densely populated, the cells are stored as a grid instead.
 class LifeCells {
  public:
   explicit LifeCells(std::uint64_t memory_limit) : memory_limit_(memory_limit) {}
@@ -95,8 +96,8 @@ class LifeCells {
   /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. If the memory
   /// limit would be exceeded, adds no cells and returns false.
   [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count);
-  /// Moves the cells to the pattern. Their cell (0, 0) gets the coordinates `left` and `top`. A grid covers the
-  /// promised size or, without a promise, the smallest rectangle of live cells.
+  /// Moves the cells to the pattern. Cell (0, 0) gets the coordinates `left` and `top` of the pattern. A grid covers
+  /// the promised size or, without a promise, the smallest rectangle of live cells.
   void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:
@@ -104,7 +105,7 @@ class LifeCells {
   bool grow();
   void become_grid();
   void move_to(std::int64_t left, std::int64_t top);
-  /// Returns the smallest box around the live cells, or nothing if a side is 2^63.
+  /// Returns the smallest box around the live cells. Returns nothing if a side of this box is 2^63.
   std::optional<life_detail::LifeBox> box() const;
 
   std::uint64_t memory_limit_;
@@ -113,7 +114,7 @@ class LifeCells {
   LifeGrid grid_;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
-  std::vector<life_detail::LifeBlock> slots_;  ///< a slot with a block that has no cells is free
+  std::vector<life_detail::LifeBlock> slots_;  ///< a slot is free if its block has no live cells
   std::size_t taken_ = 0;
 };
 

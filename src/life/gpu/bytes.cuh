@@ -29,7 +29,7 @@ inline Bytes take_bytes(const Extent& extent, cuda::Arena& memory) {
   return {memory.take<unsigned char>(extent.height * extent.width), extent};
 }
 
-/// The rule as two lists, with a bit for each number of live neighbours.
+/// The rule as two lists. Each list has a bit for each number of live neighbours.
 struct Lists {
   unsigned int birth;
   unsigned int survival;

@@ -1,4 +1,5 @@
-// Runs generations launch by launch. The passes alternate between two grids so that the last one writes the result.
+// Runs generations launch by launch. The passes alternate between two grids. They begin such that the last pass writes
+// to the grid of the result.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,9 @@ struct Turns {
   GRADUS_HOST_DEVICE Grid source(std::int64_t pass) const { return target(pass - 1); }
 };
 
-/// Calls launch(first, number) for consecutive ranges of passes with `generations` each. Between two ranges, polls for
-/// a stop request and reports progress. `cells_at_once` is the number of cell updates in the first ranges, which even a
-/// slow GPU completes in 0.1 s.
+/// Splits the passes into consecutive ranges and calls launch(first, number) for each range. Each pass computes
+/// `generations` generations. Between two ranges, polls for a stop request and reports progress. Each of the first
+/// ranges has at most `cells_at_once` cell updates. Even a slow GPU must complete this number of updates in 0.1 s.
 template <class Launch>
 void for_passes(const Problem& problem, const Execution& execution, std::int64_t passes, std::int64_t generations,
                 double cells_at_once, const Launch& launch) {

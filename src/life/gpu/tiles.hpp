@@ -7,9 +7,9 @@
 namespace gradus::life_detail {
 
 /// A tile is the part of the grid that a block of threads holds in registers. It is 32 words wide, one word per lane of
-/// a warp. Each thread holds its word in some rows, and the warps of a block are stacked vertically. Around the cells
-/// that it owns, a tile has a border of its neighbours' cells. Incorrect cells spread inwards in the border by one cell
-/// per generation.
+/// a warp. Each thread holds one word in each of several rows, and the warps of a block are stacked vertically. A tile
+/// owns the cells in its middle. Around them is a border, which holds cells of the neighbouring tiles. From the outer
+/// edge of the border, incorrect cells spread inwards by one cell per generation.
 struct Tiling {
   static constexpr int lanes = 32;
   static constexpr int most_depth = 32;  ///< maximum generations per pass, which is the width of the border in cells
@@ -45,12 +45,13 @@ inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
   tiling.across = (words + tiling.own_words - 1) / tiling.own_words;
 }
 
-/// Returns the tiling of a grid of `height` rows with `words` words each. `one_wraps` is true if the torus is as wide
-/// as a warp, and `short_rows` if threads may have 8 rows. `blocks` is the number of blocks that the GPU runs at once.
+/// Returns the tiling of a grid of `height` rows with `words` words each. `one_wraps` is true if the grid is a torus
+/// that is as wide as a tile. `short_rows` is true if threads may have only 8 rows. `blocks` is the number of blocks
+/// that the GPU runs at once.
 ///
-/// If all tiles fit at once, the cells stay in registers, and a barrier of all blocks separates the passes. The barrier
-/// takes as long as some generations. Otherwise each pass reads and writes memory, and larger tiles reduce redundant
-/// computation.
+/// If the GPU can hold all tiles at once, the cells stay in registers, and a barrier of all blocks separates the
+/// passes. (The barrier takes as long as a few generations.) Otherwise each pass reads and writes memory, and tiles are
+/// larger to reduce redundant computation.
 inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps, std::int64_t generations, int blocks,
                         bool short_rows) {
   Tiling tiling;

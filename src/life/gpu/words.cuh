@@ -1,4 +1,5 @@
-// Packed cells on a GPU: words of 32 bits, the size of a register, and the networks of network/ on them.
+// Packed cells on a GPU, in words of 32 bits, which is the size of a register. The networks of network/ process these
+// words.
 #pragma once
 
 #include <cstdint>
@@ -61,10 +62,12 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
   return value < 0 ? value + size : value;
 }
 
-/// Loads the cells 32 `column` to 32 `column` + 31 of any row. `column` may be outside the grid: beyond a border the
-/// cells are dead, and on a torus they come from the opposite side. The load sees words that other blocks have written.
+/// Loads the 32 cells of any row that begin at 32 times `column`. `column` may be outside the grid. Beyond a border,
+/// the cells are dead; on a torus, they come from the opposite side. The load sees words that other blocks have
+/// written.
 ///
-/// If the width of a torus is no multiple of 32, its seam is inside a word. Cells there come from up to three words.
+/// If the width of a torus is no multiple of 32, its seam is inside a word. Cells near the seam come from up to three
+/// words.
 class Column {
  public:
   __device__ Column(const Extent& extent, std::int64_t column) {
@@ -109,12 +112,12 @@ class Column {
   std::int64_t word_ = 0;
   Word mask_ = ~Word{0};
   int shift_ = 0;
-  int before_seam_ = word_bits;  ///< cells of the narrow torus
-  int period_ = 0;               ///< width of the narrow torus
+  int before_seam_ = word_bits;  ///< number of loaded cells before the seam
+  int period_ = 0;               ///< width of a torus that is narrower than a word, otherwise 0
   bool is_apart_ = false;
 };
 
-/// The operations for network-inl.hpp.
+/// The operations on words that network-inl.hpp requires.
 struct WordOps {
   using V = Word;
   template <Table table>
@@ -130,7 +133,7 @@ struct WordOps {
 #include "life/network/network-inl.hpp"
 #undef GRADUS_LIFE_INLINE
 
-/// The rules of even and odd generations as data of the general network.
+/// The rules of even and odd generations, in the form that the general network reads.
 struct AnyRule {
   Coefficients of[2];
 };

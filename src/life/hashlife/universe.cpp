@@ -23,7 +23,8 @@ constexpr int least_slot_bits = 13;
 /// Number of records that a call of make_future() may create between two checks for room: five blocks, four futures of
 /// blocks, the future of the square, and a record of steps.
 constexpr std::uint64_t records_of_a_call = 11;
-/// The lowest call creates at most a leaf and a record of steps for each of the 13 blocks of 32 x 32 cells.
+/// A call at the lowest level computes 13 blocks of 32 x 32 cells. For each block, it creates at most a leaf and a
+/// record of steps.
 constexpr std::uint64_t records_of_blocks = 26;
 constexpr std::uint64_t reserve = records_of_a_call * most_tree_levels + records_of_blocks;
 
@@ -34,7 +35,7 @@ std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-// Random odd numbers.
+// Random odd numbers, which serve as keys of the hash.
 constexpr std::uint64_t key0 = 0xa0761d6478bd642f;
 constexpr std::uint64_t key1 = 0xe7037ed1a0b428db;
 constexpr std::uint64_t key2 = 0x8ebc6af09c88c6e3;
@@ -93,7 +94,7 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
 }
 
 /// Reserves address space for as many records as the limit allows. If the system grants less (ulimit -v), uses half of
-/// the granted space, because the table and the result need some too.
+/// the granted space, because the table and the result also need address space.
 void Universe::reserve_records() {
   const std::uint64_t wanted = most_records_;
   const auto halve = [&] { most_records_ = std::max(most_records_ / 2, 2 * reserve); };
@@ -176,8 +177,8 @@ Universe::Index Universe::find_leaf(const LeafCells& cells) {
   return find_or_add(cells, tag_of(hash_of(cells), true));
 }
 
-/// Returns the next free record, which is one that the last collection did not mark. make_room() guarantees that there
-/// is one.
+/// Returns the next free record. A record is free if the last collection did not mark it. make_room() guarantees that a
+/// free record exists.
 Universe::Index Universe::take_record() {
   std::uint64_t word = ~marks_[next_ / 64] & (~std::uint64_t{0} << (next_ % 64));
   while (word == 0) {
@@ -272,8 +273,8 @@ void Universe::mark(Index index, int level, bool with_futures) {
   }
 }
 
-/// Frees the records that neither the root nor an active call needs. With `keep_futures`, the known futures of squares
-/// that are needed count as needed, too. Without it, a future is kept only if it is needed for another reason.
+/// Frees the records that neither the root nor an active call needs. If `keep_futures` is set, also keeps the known
+/// futures of the squares that are needed. Otherwise keeps a future only if the root or an active call needs it.
 void Universe::collect(const Frame* frame, bool keep_futures) {
   ++collections_;
   std::fill(marks_.begin(), marks_.end(), 0);
@@ -321,8 +322,8 @@ void Universe::place_marked() {
     if (is_marked(static_cast<Index>(slots_[slot] & index_mask))) ++taken_slots_;
     else slots_[slot] = 0;
   }
-  // An entry in its final slot stays there and is skipped. An entry that is not in its final slot yet gives up its
-  // slot.
+  // An entry that is already in its final slot is skipped. An entry that is not yet in its final slot may be displaced
+  // by another entry.
   placed_ ^= placed_bit;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
     poll_stop();

@@ -51,7 +51,7 @@ class Universe {
  private:
   using Index = std::uint32_t;
 
-  static constexpr Index empty = 0;  ///< the square without live cells, of every level
+  static constexpr Index empty = 0;  ///< the square without live cells; serves for every level
   static constexpr Index unknown = ~Index{0};
   static constexpr int leaf_level = 4;
   static constexpr int block_level = 5;  ///< level of the squares whose future is computed cell by cell
@@ -68,7 +68,7 @@ class Universe {
   struct Node {
     Quarters quarters;
     Index future;       ///< the central half after 2^(level - 2) generations, or unknown
-    Index step_future;  ///< the central half after 2^step_exponent generations, if these are fewer, or unknown
+    Index step_future;  ///< the central half after 2^step_exponent generations, or unknown; step_exponent < level - 2
     Index more_steps;   ///< record that holds `step_future` for other steps, or 0
     std::uint32_t step_exponent;
   };
@@ -139,7 +139,7 @@ class Universe {
   Record* records_ = nullptr;
   std::uint64_t most_records_ = 0;  ///< end of the records for which address space is reserved
   std::uint64_t end_ = 0;           ///< records below this index may be in use
-  std::uint64_t next_ = 1;          ///< no record below this index is free
+  std::uint64_t next_ = 1;          ///< all records below this index are in use
   std::uint64_t spare_ = 0;         ///< number of free records from next_ to end_
   /// One bit per record below end_: 1 if the record was in use at the last collection.
   std::vector<std::uint64_t> marks_;

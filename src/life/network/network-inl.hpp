@@ -1,8 +1,9 @@
-// Evaluates the networks of plan.hpp. Included inside a namespace, once per instruction set (or by CUDA code), by a
-// file that defines GRADUS_LIFE_INLINE as the function specifier, such as HWY_INLINE or __device__ __forceinline__.
+// Evaluates the networks of plan.hpp. This file is included inside a namespace, by CUDA code or by code that is
+// compiled once per instruction set. Before that, the including file must define GRADUS_LIFE_INLINE as the function
+// specifier, such as HWY_INLINE or __device__ __forceinline__.
 //
-// An `Ops` is a struct with a vector-of-bits type `V`; lut<table>(a, b, c), a three-input operation; and load(word),
-// which broadcasts a word to V.
+// An `Ops` is a struct with three members: `V` is a type for a vector of bits, lut<table>(a, b, c) is a three-input
+// operation, and load(word) broadcasts a word to V.
 
 /// The sum of three horizontally adjacent cells at each position.
 template <class V>
@@ -45,7 +46,7 @@ GRADUS_LIFE_INLINE V one_of(V cell, V ones, V v, V u) {
 template <class Ops, int rule_index>
 struct CompiledNetwork {
   using V = typename Ops::V;
-  // Outside of next(), because the table is host code.
+  // Declared outside next(), because the table is host code.
   static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);
 
   GRADUS_LIFE_INLINE explicit CompiledNetwork(const Coefficients*) {}
@@ -74,7 +75,7 @@ struct CompiledNetwork {
   }
 };
 
-/// The network of any rule, which is given as data.
+/// The network of a rule that is known at run time. The coefficients of the rule are data.
 template <class Ops>
 struct GeneralNetwork {
   using V = typename Ops::V;

@@ -3,17 +3,18 @@
 // any device.
 //
 // The three cells w, c, e of a row (left neighbour, cell, right neighbour) are added to sum = w ^ c ^ e and carry =
-// majority(w, c, e). The result serves three rows of cells. From three such rows,
+// majority(w, c, e). These sums serve three rows of cells. From the sums and carries of three adjacent rows,
 //
 //   ones  = xor of the sums,       carry = majority of the sums,
 //   twos  = xor of the carries,    fours = majority of the carries,
 //
-// so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and 0 <= K <= 4. The next
-// state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has T. K is encoded in two
-// bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if the rule does not
-// distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler searches the cheapest
-// pair of three-input operations for this function; three operations always suffice. In total, 2 operations form a
-// row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most 14 for any rule.
+// are computed, so that the cell and its neighbours sum to T = ones + 2 K, where K = carry + twos + 2 fours and
+// 0 <= K <= 4. The next state is a function of T and the cell: a live cell has T - 1 live neighbours, a dead cell has
+// T. K is encoded in two bits, u and v. Values 0 to 3 use their binary code. Value 4 shares the code of another K if
+// the rule does not distinguish the two. What remains is a function of four bits (u, v, ones, cell). The compiler
+// searches the cheapest pair of three-input operations for this function; three operations always suffice. In total, 2
+// operations form a row's sums, 4 combine three rows, 2 form u and v, and 2 apply the rule: 10 for B3/S23, and at most
+// 14 for any rule.
 //
 // Source: bit-parallel full adders are folklore. Because all nine cells are summed, including the centre, the middle
 // row needs no separate sums.
@@ -32,7 +33,7 @@ using Table = std::uint8_t;
 inline constexpr Table xor_table = 0x96;
 inline constexpr Table majority_table = 0xE8;
 
-/// The input bits of the rule after K has been encoded. Plan refers to them.
+/// Numbers of the input bits of the rule, after K has been encoded. The members of Plan hold these numbers.
 enum : int { of_cell = 0, of_ones = 1, of_v = 2, of_u = 3 };
 
 struct Plan {
@@ -43,8 +44,8 @@ struct Plan {
   bool muxed = false;
   int first = 0, second = 0, third = 0, fourth = 0, fifth = 0;
   Table inner = 0, other = 0, outer = 0;
-  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, at_four). at_four is one of the bits
-  /// or, if `four_takes_two` is set, ones ^ cell.
+  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, at_four). `at_four` selects one of
+  /// the four bits as the third input. If `four_takes_two` is set, the third input is ones ^ cell instead.
   bool four_apart = false;
   bool four_takes_two = false;
   int at_four = 0;
@@ -60,7 +61,7 @@ constexpr std::uint8_t outcome(LifeRule rule, int total, int cell) {
   return ((cell != 0 ? rule.survival : rule.birth) >> (total - cell) & 1) != 0 ? yes : no;
 }
 
-/// Returns the number of two-input operations for the table, as a measure of its simplicity.
+/// Returns the number of two-input operations that the table costs, as a measure of its simplicity.
 constexpr int cost_of_two(int table) {
   constexpr int costs[16] = {0, 2, 1, 1, 1, 1, 1, 2, 1, 2, 0, 2, 0, 2, 1, 0};
   return costs[table];
@@ -98,9 +99,9 @@ struct Four {
   std::uint8_t of[16];
 };
 
-/// Finds an inner and an outer operation. The outer operation has the inner result and the bits `fourth` and `fifth` as
-/// inputs. Returns false if there are no such operations. `of_inner` maps each of the sixteen indices to the index of
-/// the inner operation's three bits.
+/// Searches for an inner and an outer operation that compute `wanted`. The inputs of the outer operation are the inner
+/// result and the bits `fourth` and `fifth`. Returns false if there are no such operations. `of_inner` maps each of the
+/// sixteen indices to the index that the three inputs of the inner operation form.
 ///
 /// The inner operation splits its eight indices into two groups. Two indices must be in different groups if they need
 /// different outcomes for the same values of `fourth` and `fifth`. These conflicts form a graph, which must be
@@ -146,7 +147,8 @@ constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, in
   return true;
 }
 
-/// Stores in `plan` the cheapest inner and outer operation, or two operations selected by `fourth`.
+/// Stores the cheapest operations for the function in `plan`: either an inner and an outer operation, or two inner
+/// operations and a selection between their results by the bit `fourth`.
 constexpr void find_operations(const Four& wanted, Plan& plan) {
   int least = 1000;
   for (int left_out = 0; left_out < 4; ++left_out) {
@@ -169,7 +171,7 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
         plan.inner = static_cast<Table>(inner);
         plan.outer = static_cast<Table>(outer);
       }
-    int tables[2]{};  // the rules that apply where the omitted bit is 0 and where it is 1
+    int tables[2]{};  // the operations for the two values of the omitted bit
     for (int index = 0; index < 16; ++index)
       if (wanted.of[index] == yes) tables[index >> left_out & 1] |= 1 << of_inner[index];
     const int cost = 30 + cost_of(tables[0]) + cost_of(tables[1]);
@@ -192,12 +194,12 @@ constexpr Plan plan_of(LifeRule rule) {
     wanted.of[index] = outcome(rule, 2 * k + (index >> of_ones & 1), index & 1);
   }
   Plan plan;
-  // Searches for a K that can share its code with 4.
+  // Searches for a K that can share its code with K = 4.
   int code_of_four = -1;
   for (int k = 0; k < 4 && code_of_four < 0; ++k) {
     Four both = wanted;
     bool fits = true;
-    for (int rest = 0; rest < 4; ++rest) {  // by ones and cell
+    for (int rest = 0; rest < 4; ++rest) {  // index formed by ones and cell
       std::uint8_t& here = both.of[8 * (k & 1) + 4 * (k >> 1) + rest];
       const std::uint8_t there = outcome(rule, 8 + (rest >> 1), rest & 1);
       if (here == any) here = there;
@@ -214,7 +216,8 @@ constexpr Plan plan_of(LifeRule rule) {
     plan.u = static_cast<Table>(plan.u | (code & 1) << index);
     plan.v = static_cast<Table>(plan.v | (code >> 1) << index);
   }
-  // The outcomes at K = 4: a dead cell with eight neighbours, a live one with seven, a live one with eight.
+  // The outcomes at K = 4, for a dead cell with eight live neighbours, a live cell with seven, and a live cell with
+  // eight.
   const int dead_of_eight = outcome(rule, 8, 0);
   const int alive_of_seven = outcome(rule, 8, 1);
   const int alive_of_eight = outcome(rule, 9, 1);

@@ -1,17 +1,17 @@
 // bit_sliced: 64 cells per word, added by logic operations on whole registers; one core.
 //
 // What changes from `openmp_bytes`: a cell is one bit instead of eight. Bit-parallel full adders compute the number of
-// live neighbours, one binary digit after another, for the 64 cells of a word or the 512 of a register at once. The
-// sums of a row's three horizontal neighbours are computed once and also serve the rows above and below. If the CPU has
-// three-input operations (AVX-512: vpternlog), a full adder takes two of them, and B3/S23 takes 10 in addition to the
-// shifts that align neighbours. plan.hpp builds the network for every rule.
+// live neighbours, one binary digit after another. They do so for all 64 cells of a word, or all 512 cells of a
+// register, at once. In each row, the sums of three horizontal neighbours are computed once and also serve the rows
+// above and below. If the CPU has three-input operations (AVX-512: vpternlog), a full adder takes two of them, and
+// B3/S23 takes 10 in addition to the shifts that align neighbours. plan.hpp builds the network for every rule.
 //
 // If a grid is only a few words wide, a register holds words of several rows instead of several words of a row.
 // Otherwise most of the register would be empty.
 //
-// Work, with AVX-512: 12 operations for 512 cells, two at a time, which takes 6 cycles. AVX2: about 30 operations for
-// 256 cells. Memory: two grids of one bit per cell. A generation reads one grid and writes the other, 1/8 byte per cell
-// in each direction.
+// Work with AVX-512: 12 operations for 512 cells. The CPU executes two operations per cycle, so 512 cells take 6
+// cycles. Work with AVX2: about 30 operations for 256 cells. Memory: two grids of one bit per cell. A generation reads
+// one grid and writes the other, 1/8 byte per cell in each direction.
 //
 // Limits: none. One core.
 //
@@ -107,8 +107,8 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
 Solved bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
   Ticker tick(problem, execution);
-  // Aligning the words above and below takes four more operations in columns. But in rows of few words, most of a
-  // register is empty.
+  // In columns, aligning the words above and below takes four more operations. In rows of only a few words, most of a
+  // register is empty, so columns are faster.
   if (problem.cells.row_words() <= lanes_here() / 2) advance_narrow(problem, steps, tick, phases);
   else advance_wide(problem, steps, tick, phases);
   return {};

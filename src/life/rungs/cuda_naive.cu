@@ -2,7 +2,7 @@
 //
 // What changes from the CPU rungs: there are no loops over rows and columns. Each thread loads its cell and the eight
 // neighbours, adds, and writes the cell of the next generation. A launch computes a generation; the next launch starts
-// when it is complete.
+// when this generation is complete.
 //
 // Bytes: nine loads per cell, most of them from the L1 cache, since the threads of a warp read adjacent cells; one byte
 // is written per cell. Operations: about forty per cell, mostly for the nine loads and the sums.

@@ -1,8 +1,8 @@
 // cuda_resident: cells stay in registers for many generations.
 //
 // What changes from `cuda_bit_sliced`: there, each generation passes through memory and costs a launch, and each word
-// is loaded and added again for the rows above and below. Here, a thread holds one word of 8 or 16 rows in registers, a
-// warp holds a strip of 1024 columns, and a block holds a tile of such strips:
+// is loaded and added again for the rows above and below. Here, a thread holds one word in each of 8 or 16 rows in
+// registers. A warp holds these rows in a strip of 1024 columns. The strips of the warps of a block form a tile:
 //
 // * Left and right neighbours come from adjacent lanes by two shuffles per word. Neighbours above and below are in the
 //   same thread, except for the thread's first and last row. The sums of these two rows pass through shared memory,
@@ -50,7 +50,8 @@ constexpr int no_compiled_rule = -1;
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
-/// neighbour. On a torus as wide as the warp, this is correct. Otherwise it only affects the rim of the border.
+/// neighbour. If a torus is as wide as the warp, this is correct. In all other cases, the sums of lanes 0 and 31 are
+/// incorrect, but these lanes are the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
   const std::int64_t first_row = top - tiling.depth + warp * rows;
   const std::int64_t column = blockIdx.x % tiling.across * tiling.own_words + lane - tiling.border_words;
   const bool is_own = lane >= tiling.border_words && lane < tiling.border_words + tiling.own_words && column < words;
-  // The words that another tile's border contains: the outermost words and, if the seam of a torus is inside a word,
-  // the words that are partly visible from the other side.
+  // True for the words that are in the border of another tile. These are the outermost words and, if the seam of a
+  // torus is inside a word, the words that are partly visible from the other side.
   const bool is_rim = lane <= tiling.border_words || lane + 1 >= tiling.border_words + tiling.own_words ||
                       column + 3 >= words || column < 3;
   const Word mask = extent.mask(column);
@@ -188,8 +189,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
-/// Returns true if there are also tiles with fewer rows per thread for the rule: for B3/S23 and for rules that are not
-/// compiled. On small grids, the larger number of warps hides more latency.
+/// Returns true if the rule has tiles with 8 rows per thread in addition to tiles with 16. This is the case for B3/S23
+/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps, which hide more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

@@ -1,8 +1,8 @@
 // cuda_shared: tiles of cells in shared memory, loaded once for all threads of a block.
 //
-// What changes from `cuda_naive`: there, each cell is loaded nine times. Here, a block loads each cell of its tile of
-// 32 x 32 cells, and of a border of one cell, once. After a barrier, all threads find their neighbours in shared
-// memory. A thread computes four cells, eight rows apart.
+// What changes from `cuda_naive`: there, each cell is loaded nine times. Here, a block loads a tile of 32 x 32 cells,
+// and a border of one cell around the tile. It loads each of these cells only once. After a barrier, all threads find
+// their neighbours in shared memory. A thread computes four cells, eight rows apart.
 //
 // Bytes: 34 x 34 cells are loaded per 32 x 32 cells, instead of nine loads per cell from the L1 cache; one byte is
 // written per cell. Since Volta, the L1 cache holds the three rows anyway. Little is gained, because loads from shared

@@ -1,19 +1,20 @@
 // hashlife: equal squares are computed once, in space and in time.
 //
 // Idea. The plane is a quadtree of squares. Equal squares share one record, wherever and whenever they appear. A square
-// of 2^n x 2^n cells determines its central half for the next 2^(n-2) generations. The state of the central half at
-// their end is the square's future. It is computed from nine overlapping squares of half the size. First their futures
-// are found, then the futures of four squares that are put together from these nine. The result is stored with the
-// record. A square that appears again, elsewhere or later, takes only a look-up, so a pattern that repeats itself a
-// million times costs no more than once. At the bottom, the adders of bit_sliced compute 32 x 32 cells for eight
-// generations in registers. A number of generations is a sum of powers of two, with one step for each. In squares that
-// are too large for the current step, the future is only as far away as the step.
+// of 2^n x 2^n cells determines its central half for the next 2^(n-2) generations. The state of the central half after
+// these generations is the square's future. To compute it, the program takes nine overlapping squares of half the size
+// and finds their futures. From these nine futures, it puts together four squares. The futures of these four squares
+// together are the result, which is stored with the record. A square that appears again, elsewhere or later, takes only
+// a look-up, so a pattern that repeats itself a million times costs no more than a single copy of it. At the bottom,
+// the adders of bit_sliced compute 32 x 32 cells for eight generations in registers. A number of generations is a sum
+// of powers of two, and the plane takes one step for each power. If a square is so large that its future is farther
+// away than the step, its state at the end of the step is computed instead.
 //
 // Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
 // nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.
 //
-// Limits: only the plane, without B0, hashes or cycle detection, which need each generation. Soups gain little, because
-// they contain hardly any equal squares. One core.
+// Limits: only the plane, and no rules with B0. No hashes and no cycle detection, because these need each generation.
+// Soups gain little, because they contain hardly any equal squares. One core.
 //
 // Source: R. W. Gosper, "Exploiting regularities in large cellular spaces", Physica D 10 (1984); T. Rokicki, "An
 // algorithm for compressing space and time", Dr. Dobb's Journal (2006).
@@ -76,7 +77,7 @@ void Universe::keep_step(Index index, Index future) {
 /// Computes the future of four leaves, 32 x 32 cells, cell by cell.
 Universe::Index Universe::make_block_future(Index index) {
   const Quarters& leaves = quarters(index);
-  // A word of a leaf holds four rows of 16 cells, and a word of the block holds two rows of 32.
+  // A word of a leaf holds four rows of 16 cells. A word of the block holds two rows of 32 cells.
   constexpr std::uint64_t western = 0x0000ffff0000ffff;
   const auto apart = [](std::uint64_t two_rows) { return (two_rows | two_rows << 16) & western; };
   const auto together = [](std::uint64_t two_rows) { return (two_rows & 0xffff) | (two_rows >> 16 & 0xffff0000); };
@@ -101,7 +102,7 @@ Universe::Index Universe::make_block_future(Index index) {
   return future;
 }
 
-/// Returns the square at the centre of four adjacent squares. It has the same level as these.
+/// Returns the square at the centre of four adjacent squares. Its level is the level of the four squares.
 Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int level) {
   if (level > leaf_level) return find_node({quarters(nw)[3], quarters(ne)[2], quarters(sw)[1], quarters(se)[0]});
   LeafCells cells;
@@ -173,7 +174,8 @@ void Universe::expand() {
   ++level_;
 }
 
-/// If everything around the centre of the root is empty, replaces the root by its centre. Otherwise returns false.
+/// If everything around the centre of the root is empty, replaces the root by its centre and returns true. Otherwise
+/// returns false.
 bool Universe::shrink() {
   if (level_ == least_root_level) return false;
   const Quarters whole = quarters(root_);
@@ -194,8 +196,8 @@ void Universe::step(int exponent) {
   make_room(nullptr);
   while (shrink()) {
   }
-  // The cells are in the central quarter of the root, at least 2^exponent cells inside its central half. After the
-  // step, they are therefore still in the central half, which future_of() returns.
+  // The live cells are in the central quarter of the root, and at least 2^exponent cells away from the border of its
+  // central half. So they are still in the central half after the step, and future_of() returns this half.
   expand();
   expand();
   while (level_ < exponent + 3) expand();
@@ -219,10 +221,11 @@ void Universe::advance(std::uint64_t generations, std::function<void(std::uint64
 
 namespace {
 
-/// The result is a grid if its bounding box is at most this large, even if it is nearly empty.
+/// If the bounding box of the result is at most this large, the result is a grid, even if the box is nearly empty.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{64} << 20;
 
-/// Returns the memory limit of the universe, which is three quarters of the job's: the rest of the job needs some too.
+/// Returns the memory limit of the universe: three quarters of the job's limit. The rest of the job needs the last
+/// quarter.
 std::uint64_t memory_of_universe(const Execution& execution) {
   const std::uint64_t available = cpu::available_memory();
   const std::uint64_t limit = execution.memory_limit > 0 ? std::min(execution.memory_limit, available) : available;
@@ -288,7 +291,7 @@ core::Support unwatched_plane(const Shape& shape, const execution::Machine&) {
 }
 
 /// Returns twice the memory for the squares of a pattern that has no equal squares. If later squares exceed the memory
-/// limit, the run reports it.
+/// limit, the run throws OutOfMemoryError.
 core::Memory tree_of_squares(const Shape& shape, int) {
   constexpr std::uint64_t least = std::uint64_t{4} << 20;
   if (shape.tree) return {.host = least, .device = 0};

@@ -1,4 +1,4 @@
-// openmp: the cells and sums of `sequential`, the rows of a generation shared among threads.
+// openmp: the cells and sums of `sequential`, with the rows of a generation shared among threads.
 //
 // What changes from `sequential`: a generation depends only on the previous one, so its rows can be computed in any
 // order and in parallel. A barrier follows each generation, which slows down small grids. Each thread always computes
@@ -45,7 +45,7 @@ Solved openmp(const Problem& problem, const Execution& execution, std::vector<Ph
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
       if (problem.is_torus()) now.wrap_ends();
       const LifeRule& rule = problem.rule_of(generation);
-      int lives[2][9];  // [alive now][live neighbours]
+      int lives[2][9];  // indices: [alive now][number of live neighbours]
       for (int neighbours = 0; neighbours <= 8; ++neighbours) {
         lives[0][neighbours] = rule.birth >> neighbours & 1;
         lives[1][neighbours] = rule.survival >> neighbours & 1;

@@ -1,8 +1,8 @@
-// openmp_bit_sliced: packed cells, the rows of a generation shared among threads.
+// openmp_bit_sliced: packed cells, with the rows of a generation shared among threads.
 //
 // What changes from `bit_sliced`: each thread computes its share of the rows, and a barrier follows each generation, as
 // in `openmp`. A core now computes a generation of 4096 x 4096 cells in 0.1 ms, so the cost of barriers matters. Memory
-// matters too: all cores together pass over both grids in each generation, at one bit per cell.
+// bandwidth also matters: all cores together pass over both grids in each generation, at one bit per cell.
 //
 // Work: as `bit_sliced`; one barrier per generation. Memory: as `bit_sliced`.
 //
@@ -62,7 +62,7 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
             if (rows.begin == 0) to.close_bottom();
             if (rows.end == height) to.close_top();
           }
-#pragma omp barrier  // the next generation reads rows of neighbouring threads, and overwrites rows that they read
+#pragma omp barrier  // the next generation reads rows of other threads, and overwrites rows that other threads read
         }
       }
       core::honour_stop(stop, while_computing);

@@ -1,15 +1,16 @@
 // openmp_bytes: one byte per cell, processed a vector register at a time.
 //
-// What changes from `openmp`: a count up to nine fits in a byte, so memory delivers four times as many cells in the
-// same time, and one instruction adds 16, 32 or 64 cells, depending on the register width. The rule is a table of
-// sixteen bytes in another register, and one instruction looks up the next state of all cells of a register. The sum
-// includes the cell itself, so that all nine cells are treated alike: a live cell with n live neighbours uses entry n +
-// 1.
+// What changes from `openmp`: a cell is a byte, because a count up to nine fits in a byte. So memory delivers four
+// times as many cells in the same time as with an integer per cell. One instruction adds 16, 32 or 64 cells, depending
+// on the register width. The rule is a table of sixteen bytes in another register, and one instruction looks up the
+// next state of all cells of a register. The sum includes the cell itself, so that all nine cells are treated alike: a
+// live cell with n live neighbours uses entry n + 1.
 //
 // Work: nine loads, eight additions, two look-ups and a selection per register of cells; one barrier per generation.
 // Memory: two grids of a byte per cell.
 //
-// Limits: none. Without vector instructions, the loop is the one of `openmp` over bytes.
+// Limits: none. On a CPU without vector instructions, the loop handles one byte at a time, as `openmp` handles one cell
+// at a time.
 //
 // Source: table look-up in a register is folklore (pshufb, tbl).
 #undef HWY_TARGET_INCLUDE

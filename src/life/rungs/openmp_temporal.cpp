@@ -1,23 +1,23 @@
 // openmp_temporal: several generations in one pass over the grid, without redundant computation.
 //
-// What changes from `openmp_bit_sliced`: computing a generation takes less time than fetching the grid from memory, or
-// from a cache that cores share. So as soon as a few rows of a generation are complete, the next generation is computed
-// for the rows whose neighbours are complete, and so on. K generations move down the grid together, each one row behind
-// the previous one, and only the rows between the first and the last of them must fit the core's private cache. Two
-// grids suffice, one for even and one for odd generations: when a row is overwritten by the generation after next,
-// every row that depends on it has been computed.
+// What changes from `openmp_bit_sliced`: there, a generation takes less time to compute than to fetch from memory, or
+// from a cache that cores share. Here, each pass over the grid computes K generations. As soon as a few rows of a
+// generation are complete, the next generation is computed for the rows whose neighbours are complete, and so on. K
+// generations move down the grid together, each one row behind the previous one. Only the rows between the first and
+// the last generation must fit in the core's private cache. Two grids suffice, one for even and one for odd
+// generations: when the generation after next overwrites a row, every row that depends on it has been computed.
 //
-// Threads share the rows. The neighbours of a share belong to other threads, so the computable part shrinks by a row on
-// each side per generation, which gives a trapezoid. After a barrier, each thread fills the triangle between its share
-// and the next one below, which grows by two rows per generation. K generations need two barriers instead of K. On a
-// torus, the triangle after the last share crosses the seam.
+// Threads share the rows. The neighbours of a share belong to other threads. So the part of the share that a thread can
+// compute shrinks by a row on each side per generation, and forms a trapezoid. After a barrier, each thread fills the
+// triangle between its share and the next share below. The triangle grows by two rows per generation. K generations
+// need two barriers instead of K. On a torus, the triangle after the last share crosses the seam.
 //
 //   generation K     +------+        +------+
 //                   /        \  2.   /        \      1. trapezoids, from the rows of one thread
 //   generation 0   +----------+----+----------+     2. triangles, between two threads
 //
 // Work: as `bit_sliced`, each cell computed once; 2 / K barriers per generation. Memory: two grids of one bit per cell,
-// which pass by once per K generations.
+// which are traversed once per K generations.
 //
 // Limits: none. If a share has fewer than 2 K rows, K is reduced.
 //
@@ -55,7 +55,7 @@ struct Pass {
     grids[from]->advance_rows(steps[from], *grids[1 - from], begin, end);
   }
 
-  /// Computes the rows that depend only on the thread's share.
+  /// Computes the rows of the trapezoid, which depend only on the thread's share.
   void trapezoid(cpu::Range share, bool shrinks_above, bool shrinks_below) const {
     const std::int64_t above = shrinks_above ? 1 : 0;
     const std::int64_t below = shrinks_below ? 1 : 0;
@@ -65,7 +65,7 @@ struct Pass {
       for (std::int64_t step = 1; step <= generations; ++step) {
         const std::int64_t least = share.begin + step * above;
         const std::int64_t most = share.end - step * below;
-        // Each generation is one row behind the previous one, because it needs the next row.
+        // Each generation is one row behind the previous one, because a row depends on the row below it.
         const std::int64_t from = begin == share.begin ? least : std::max(begin - step, least);
         const std::int64_t to = is_last ? most : std::min(begin + block - step, most);
         advance(step, from, to);
@@ -73,7 +73,7 @@ struct Pass {
     }
   }
 
-  /// Computes the remaining rows around the boundary above row `border`.
+  /// Computes the rows of the triangle around the boundary above row `border`.
   void triangle(std::int64_t border) const {
     if (border < height()) {
       for (std::int64_t step = 1; step <= generations; ++step) advance(step, border - step, border + step);
@@ -97,8 +97,8 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   Padded even(height, problem.cells.width, torus);
   Padded odd(height, problem.cells.width, torus);
 
-  // A block is so small that its rows of both grids fit the private cache during all generations. K is so large that it
-  // hides the memory traffic.
+  // A block is so small that its rows of both grids fit in the private cache during all generations. K is so large that
+  // the computation hides the memory traffic.
   const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);

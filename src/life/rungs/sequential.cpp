@@ -1,7 +1,7 @@
 // sequential: one integer per cell; adds the eight neighbours and looks up the rule.
 //
-// Work: eight additions, seven or eight loads and a look-up per cell, a few cycles each. Memory: two grids of four
-// bytes per cell. Each generation passes over both grids, so large grids are limited by memory bandwidth.
+// Work per cell: eight additions, seven or eight loads and a look-up, which take a few cycles. Memory: two grids of
+// four bytes per cell. Each generation passes over both grids, so large grids are limited by memory bandwidth.
 //
 // Limits: none. One core.
 //
@@ -37,7 +37,7 @@ Solved sequential(const Problem& problem, const Execution& execution, std::vecto
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
       if (problem.is_torus()) now.wrap_ends();
       const LifeRule& rule = problem.rule_of(generation);
-      int lives[2][9];  // [alive now][live neighbours]
+      int lives[2][9];  // indices: [alive now][number of live neighbours]
       for (int neighbours = 0; neighbours <= 8; ++neighbours) {
         lives[0][neighbours] = rule.birth >> neighbours & 1;
         lives[1][neighbours] = rule.survival >> neighbours & 1;

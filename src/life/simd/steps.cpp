@@ -25,7 +25,7 @@ using Vector = hn::Vec<Tag>;
 constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
 #if HWY_TARGET > HWY_AVX3
-/// Applies the two-input operation of a table to (b, c).
+/// Applies the two-input operation that the table defines to (b, c).
 template <int table>
 HWY_INLINE Vector of_two(Vector b, Vector c) {
   const Tag d;
@@ -47,7 +47,7 @@ HWY_INLINE Vector of_two(Vector b, Vector c) {
   else return hn::Not(hn::Zero(d));
 }
 
-/// Applies a three-input operation, which is composed of its halves for a = 0 and a = 1.
+/// Applies a three-input operation. It is composed of two two-input operations, one for a = 0 and one for a = 1.
 template <int table>
 HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   constexpr int low = table & 15;
@@ -58,7 +58,7 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   else if constexpr (high == 0) return hn::AndNot(a, of_two<low>(b, c));
   else if constexpr (high == 15) return hn::Or(a, of_two<low>(b, c));
   else if constexpr (low == 15) return hn::Or(hn::Not(a), of_two<high>(b, c));
-  // This form suits majorities, because it shares b ^ c with the sum.
+  // This form suits majorities, because it contains b ^ c, which the sum computes anyway.
   else return hn::Xor(of_two<low>(b, c), hn::And(a, of_two<low ^ high>(b, c)));
 }
 #endif
@@ -84,7 +84,7 @@ struct Bits {
   }
 };
 
-// Shifts words by a bit and inserts the bit of the neighbouring word.
+// Shifts words by one bit. The bit of the neighbouring word fills the gap.
 
 /// Uses two shifts and an or.
 struct Shifts {
@@ -97,8 +97,8 @@ struct Shifts {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// Uses the double shifts of AVX512-VBMI2, one instruction each. Inline assembly needs no compiler flag, so nothing
-/// else in this file is compiled for such machines.
+/// Uses the double shifts of AVX512-VBMI2, one instruction each. They are inline assembly, which needs no compiler
+/// flag. So the compiler uses these instructions nowhere else in this file.
 struct DoubleShifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     Vector result;
@@ -169,7 +169,7 @@ void advance_rows(const Step& step, const Band& band) {
   for (std::int64_t x = 0; x < words; x += lanes) {
     const std::uint64_t* from = band.from + x;
     std::uint64_t* to = band.to + x;
-    // The sums of three rows, which rotate through the roles above, here and below.
+    // The sums of three rows. The variables take turns in the roles above, here and below.
     Vector first_cell;
     Vector second_cell;
     Vector third_cell;
@@ -205,7 +205,7 @@ struct NeighbourColumns {
   const std::uint64_t* here;
   const std::uint64_t* left;   ///< null at the border
   const std::uint64_t* right;  ///< null at the border
-  int left_shift;              ///< shift that moves the last cell of `left` to its last bit
+  int left_shift;              ///< shift that moves the last cell of `left` to the last bit of the word
   const std::uint64_t* more;   ///< the column whose first cell follows the last cell of `here`, or null
   int more_shift;
 };
@@ -302,7 +302,7 @@ void advance_whole_block(const Step& step, std::uint64_t* words, int generations
   for (std::size_t part = 0; part < count; ++part) hn::StoreU(cells[part], d, words + part * lanes);
 }
 
-// ---- One of each for every rule ----
+// ---- A kernel of each kind for every rule ----
 
 using OnBand = void (*)(const Step&, const Band&);
 using OnColumns = void (*)(const Step&, const Columns&);

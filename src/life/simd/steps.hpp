@@ -1,4 +1,5 @@
-// Computes generations of packed cells, for several words of a register at once. Compiled for each instruction set.
+// Computes generations of packed cells, for all words of a register at once. The kernels are compiled for each
+// instruction set.
 #pragma once
 
 #include <array>
@@ -37,9 +38,10 @@ bool allow_double_shifts(bool allowed);
 /// Returns the words per register on this machine.
 std::int64_t lanes_here();
 
-/// A grid that is few words wide, stored by columns, so that a register holds cells of several rows. Columns are
-/// `pitch` words apart. Each column has a register of words before its first row, and another one after the last
-/// multiple of lanes_here() rows. The kernel uses these words, which must initially be zero. Bits past the width are 0.
+/// A grid that is only a few words wide. It is stored by columns, so that a register holds cells of several rows.
+/// Columns are `pitch` words apart. Each column has a register of words before its first row, and another one after the
+/// last multiple of lanes_here() rows. The kernel uses these extra words, which must initially be zero. Bits past the
+/// width are 0.
 struct Columns {
   const std::uint64_t* from;  ///< the word of row 0 in column 0
   std::uint64_t* to;
@@ -48,8 +50,8 @@ struct Columns {
   std::int64_t width;
   bool torus;
 };
-/// Sets the words beyond the first and the last row. Must be called before the first generation; advance_columns() then
-/// repeats it.
+/// Sets the words beyond the first and the last row. Must be called before the first generation. Afterwards,
+/// advance_columns() sets these words in each generation.
 void close_columns(const Columns& grid);
 void advance_columns(const Step& step, const Columns& grid);
 

@@ -1,6 +1,6 @@
 // Compares every variant that runs here with a reference that shares no code with the library. The reference computes
-// cells one by one, in a set of coordinates. The tests cover grids of all shapes and strides with garbage past their
-// widths, all rules, and runs in place.
+// cells one by one, in a set of coordinates. The tests cover all rules, runs in place, and grids of all shapes and
+// strides. The grids have garbage past their widths.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -82,7 +82,7 @@ State first_state(const LifeCase& made) {
   return state;
 }
 
-/// Counts, for each cell, how many neighbours differ from the background. Cells without such neighbours are left out.
+/// For each cell, counts the neighbours that differ from the background. Cells without such neighbours are left out.
 State next_state(const LifeCase& made, const State& now) {
   const LifeBoundary boundary = made.options.boundary;
   std::map<Place, int> unlike;

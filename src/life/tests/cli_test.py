@@ -18,7 +18,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
 
-# A hook of tests/cli/cli_test.py: see tests/cli/run.py.
+# tests/cli/cli_test.py calls this: see tests/cli/run.py.
 def json_jobs(case):
     path = case.path("glider.rle")
     with open(path, "w") as file:
@@ -82,7 +82,7 @@ class Life(Case):
         self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 32}, 32))
         answer = json.loads(self.succeed("life", self.pattern(), "-g", 3, "--rule", "1357/1357", "--hashes", "--json").stdout)
         self.assertEqual((answer["rule"], len(answer["hashes"])), ("B1357/S1357", 4))
-        # Without a number of generations it searches until there is a cycle.
+        # Without a number of generations, the command searches until it finds a cycle.
         answer = json.loads(self.succeed("life", os.path.join(DATA, "life", "pulsar.rle"), "--until-stable", "--json").stdout)
         self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 3}, 3))
         answer = json.loads(self.succeed("life", self.pattern(), "--size", 8, "--until-stable", "--json").stdout)
@@ -132,7 +132,7 @@ class Life(Case):
             self.malformed(text, says)
 
     def test_what_takes_too_much_memory(self):
-        """The file is correct, so the status is the one of a run-time failure."""
+        """The file is correct, so the exit status must mean a run-time failure."""
         huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
         self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
 
@@ -307,7 +307,8 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
-        # Frames of another run, with names of another length, would mix with the new ones.
+        # The folder is refused, because it has frames of another run. The names of these frames have another length, so
+        # the old frames would mix with the new frames.
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
@@ -322,14 +323,14 @@ class LifeFiles(Case):
         first = self.path("first.png")
         self.succeed("life", gun, "-g", 0, "--boundary", "torus", "--size", "50x40", "-o", first, "--quiet")
         self.assertEqual(self.pictures_of(page), {"generation 0: 50 x 40 cells": content(first), "generation 40: 50 x 40 cells": content(last)})
-        # With trees, and with cells that are too far apart for a picture.
+        # Tests reports of trees, and of cells that are too far apart for a picture.
         answer = json.loads(self.succeed("life", gun, "-g", 2**30, "--report", page, "--json").stdout)
         self.assertLess(len(answer["history"]), 600)
         self.assertEqual(answer["history"][-1], {"generation": 2**30, "population": answer["population"]})
         self.assertEqual(list(self.pictures_of(page)), ["generation 0: 36 x 9 cells"])
         self.assertIn("the cells are too far apart for a picture", content(page, "r"))
-        # Patterns larger than a picture become shades for the share of live cells. Also tests a pattern without a live
-        # cell.
+        # If a pattern is larger than its picture, shades show the share of live cells. The second report shows a
+        # pattern without a live cell.
         self.succeed("life", gun, "-g", 3000, "--report", page, "--quiet")
         self.assertRegex(list(self.pictures_of(page))[1], r"^generation 3000: \d{3} x \d{3} cells, 2 x 2 to a pixel$")
         self.succeed("life", self.file("none.rle", "x = 0, y = 0\n!\n"), "--report", page, "--quiet")
@@ -354,7 +355,8 @@ class LifeFiles(Case):
                 "D2-": [lambda f: turn(turn(mirror(f)))], "D4+": [mirror, lambda f: turn(turn(f))],
                 "D4x": [swap, lambda f: turn(turn(f))], "D8": [turn, mirror]}
         for symmetry, images in same.items():
-            # The bounding box of live cells covers the whole grid, otherwise the centre would differ.
+            # The live cells must reach all edges of the grid. Otherwise the centre of their bounding box would not be
+            # the centre of the grid.
             found = cells("--size", side, "--density", 0.6, "--symmetry", symmetry)
             self.assertEqual((max(x for x, y in found), max(y for x, y in found)), (side - 1, side - 1), symmetry)
             for image in images:
@@ -415,8 +417,8 @@ class LifeView(Case):
     """Tests the live view in a pseudo-terminal."""
 
     def watch(self, keys, *arguments, size=(24, 80)):
-        """Sends (delay in seconds, bytes or signal or size) events. Returns the output, the status, and the terminal
-        settings before and after."""
+        """Sends events. An event is a pair: a delay in seconds, and bytes or a signal or a size. Returns the output,
+        the status, and the terminal settings before and after."""
         master, slave = pty.openpty()
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         before = termios.tcgetattr(slave)
@@ -480,7 +482,7 @@ class LifeView(Case):
             with self.subTest(way):
                 _, status, _ = self.watch([(0.3, way)], gun)
                 self.assertEqual(status, wanted)
-        # In odd generations the whole plane is alive, which is an error.
+        # In odd generations the whole plane is alive. The command reports this as an error.
         _, status, seen = self.watch([], gun, "--rule", "B03/S23")
         self.assertEqual(status, 4)
         self.assertIn("no pattern file can say", seen.decode(errors="replace"))

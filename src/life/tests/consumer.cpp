@@ -1,4 +1,4 @@
-// Runs two generations of a glider, and an error, using only the public header.
+// Runs two generations of a glider and a call that fails, using only the public header.
 #include <gradus/life.hpp>
 
 #include <cstdio>

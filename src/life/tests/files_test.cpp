@@ -244,7 +244,7 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   EXPECT_FALSE(parse(wide + "!").tree.has_value());
 }
 
-/// Returns patterns at many places. All their corners are different.
+/// Returns patterns of many sizes at many places, both as grids and as trees.
 std::vector<LifePattern> awkward_patterns() {
   std::vector<LifePattern> patterns;
   const core::Philox random(17);
@@ -295,7 +295,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
       EXPECT_EQ(back.generation, pattern.generation) << name;
       EXPECT_EQ(back.comments, pattern.comments) << name;
     }
-    // Formats without a position, in which the pattern is centred.
+    // These formats store no position. A pattern from such a file is centred.
     for (const std::string name : {"a.cells", "a.cells.gz", "a.pbm", "a.pgm", "a.png", "a.pgm.gz"}) {
       write(folder / name, pattern);
       const LifePattern back = read_life(folder / name);
@@ -308,7 +308,8 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 }
 
 TEST(LifePatterns, CommentsStayComments) {
-  // A comment of one format may mean a rule, a place or a generation in another format, or before the header.
+  // A comment of one format may mean a rule, a place or a generation in another format. It may also mean this if it
+  // precedes the header.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
     const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
     for (const char* const output : {".rle", ".mc"}) {

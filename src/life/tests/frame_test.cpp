@@ -153,7 +153,7 @@ TEST(LifeUntilStable, TellsPreperiodAndPeriod) {
   EXPECT_EQ(cycle(drawn({"oooooooooo"}), plane, 500), (LifeCycle{2, 15}));  // a pentadecathlon, whose period is 15
   const auto diehard = cycle(drawn({"......o.", "oo......", ".o...ooo"}), plane, 500);
   EXPECT_EQ(diehard, (LifeCycle{130, 1}));
-  // A soup. Each of its generations is compared.
+  // A soup. The test compares each generation of the soup with all earlier generations.
   const LifeGrid cells = soup(13, 11, 0.4, 9);
   const LifeCycle found = cycle(cells, torus, 5000).value();
   Field field = oracle(cells, {.boundary = torus, .generations = 0}).field;
@@ -181,7 +181,7 @@ TEST(LifePatterns, LieWhereTheySay) {
   EXPECT_THROW(life(pattern, {.boundary = LifeBoundary::dead}, 11, 14), InputError);
   EXPECT_THROW(life(pattern, {.boundary = LifeBoundary::dead}, 3, 20), InputError);
 
-  LifePattern tree;  // the grid has the same cells
+  LifePattern tree;  // a tree with the cells of `pattern`
   tree.tree = LifeTree{
       .nodes = {{}, {.level = 3, .cells = std::uint64_t{7} << (6 * 8 + 5)}, {.level = 4, .quarters = {0, 1, 0, 0}}},
       .root = 2};
@@ -223,8 +223,8 @@ TEST(LifePatterns, TreesLieWhereTheySay) {
   EXPECT_EQ(result.top, -9);
 }
 
-// A pattern without a place starts at (0, 0) on the plane. On a grid it is centred if the file's rectangle fits,
-// otherwise it starts at the grid's first cell.
+// A pattern without a place starts at (0, 0) on the plane. On a grid, the pattern is centred if the file's rectangle
+// fits. Otherwise the pattern starts at the grid's first cell.
 TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
   LifePattern pattern;
   pattern.cells = drawn({"o.......", "........", "........"});
@@ -258,7 +258,7 @@ TEST(LifePatterns, WithoutAPlaceLieWhereGollyPutsThem) {
 }
 
 TEST(LifeHandover, GoesToHashlifeWhereThatIsDoneSooner) {
-  LifePattern pattern;  // three distant cells take hours with any other variant
+  LifePattern pattern;  // three distant cells, which take hours with any variant except `hashlife`
   pattern.tree = life_tree({{-1, 0, std::uint64_t{1} << 35}, {131071, 0, std::uint64_t{1} << 42}, {0, 0, 1}});
   const LifeBox box = bounding_box(*pattern.tree).value();
   pattern.cells = grid_of(*pattern.tree, box);
@@ -323,7 +323,7 @@ TEST(LifeHandover, AnAttemptThatFailsChangesNothing) {
   EXPECT_THROW((void)finish_plane(world, stoppable, endless, patient), InterruptedError);
 }
 
-// Two diverging spaceships are few cells in a bounding box that no memory can hold.
+// Two spaceships that fly apart have few cells, but no memory can hold their bounding box.
 TEST(LifeHandover, FewCellsInALargeRectangleAreATree) {
   LifePattern pattern;
   pattern.cells =
@@ -399,7 +399,8 @@ TEST(LifeStop, EveryVariantStopsSoon) {
   }
 }
 
-// In such a call, the first touch of memory takes a large part of the time.
+// Tests stop requests while a pattern is copied to a grid. The first touch of the memory takes a large part of the
+// time of such a call.
 TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
   LifePattern pattern;
   pattern.cells = drawn({"ooo"});

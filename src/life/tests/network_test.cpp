@@ -101,7 +101,7 @@ TEST(LifeNetworks, OfCompiledRules) {
   for (int index = 0; index < compiled_rule_count; ++index)
     EXPECT_EQ(compiled_index(compiled_rules[index].rule), index) << "there is one of them";
   EXPECT_EQ(compiled_index({1 << 3, 1 << 2}), -1);
-  // The check must detect an incorrect network.
+  // wrong_ones() must detect an incorrect network.
   EXPECT_GT(wrong_ones(CompiledNetwork<Words, 0>(nullptr), compiled_rules[1].rule), 0);
 }
 
@@ -128,7 +128,8 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Checks every variant that has kernels. All use the kernels of one instruction set.
+/// Makes the variants and count_ones() use the kernels of the instruction set named `of`. Checks every variant on some
+/// cases, and checks count_ones().
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

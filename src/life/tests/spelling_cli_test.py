@@ -1,5 +1,5 @@
-"""Patterns in all spellings that files use, some of them damaged. The test follows each remedy in an error message
-literally, up to three times. It must get the correct cells at the correct places in the end. Run by
+"""Tests patterns in all spellings that files use. Some of the files are damaged. The test follows each remedy in an
+error message literally, up to three times. In the end, it must get the correct cells at the correct places. Run by
 tests/cli/run.py."""
 
 import gzip
@@ -59,7 +59,7 @@ class Pattern:
             lines = [f"#CXRLE Pos={self.place[0]},{self.place[1]} Gen=0", *lines]
         if self.has_header:
             shown = (self.width, self.height)
-            if self.draw.random() < 0.2:  # the size is the size of another pattern
+            if self.draw.random() < 0.2:  # the header states an incorrect size
                 shown = (max(self.width - 2, 0), max(self.height - 1, 0))
             rule = self.world(self.draw.choice(("B3/S23", "b3s23", "23/3", "S23/B3", "B3_S23", "B3/23")))
             lines.append(f"x = {shown[0]}, y = {shown[1]}, rule = {rule}")
@@ -109,8 +109,8 @@ class Pattern:
         return gzip.compress(data) if self.draw.random() < 0.2 else data
 
     def placed(self):
-        """Returns the cells at their places. In a bounded world they are centred if they fit, otherwise they start at
-        its first cell."""
+        """Returns the cells at their places. In a bounded world they are centred if they fit. Otherwise their first
+        cell is the first cell of the world."""
         left, top = self.place or (0, 0)
         if self.place is None and self.boundary != "plane":
             fits = self.width <= self.size[0] and self.height <= self.size[1]

@@ -3,8 +3,8 @@
 // What changes from `array_lock`: the slots are nodes that threads bring with them and pass on. So each thread and each
 // lock needs one node, whereas an array lock needs a slot for every thread that might wait.
 //
-// Cost: one atomic exchange to acquire, one write to release. Memory: 256 bytes per lock, and a node of 128 bytes for
-// each lock and each thread that holds or waits for one.
+// Cost: one atomic exchange to acquire, one write to release. Memory: 256 bytes per lock. In addition, one node of 128
+// bytes for each lock, and one for each thread that holds a lock or waits for a lock.
 // Limits: a thread polls memory that another thread wrote last. On machines where such memory is remote, `mcs_lock`
 // polls local memory instead.
 // The code: include/gradus/locks/clh_lock.hpp and node_pool.hpp.

@@ -1,11 +1,12 @@
-// cna_lock: the queue of `mcs_lock`, in which threads on the holder's NUMA node go first, within bounds.
+// cna_lock: the queue of `mcs_lock`, in which threads on the holder's NUMA node go first, up to a limit.
 //
 // What changes from `mcs_lock`: a releasing thread prefers a successor on its own NUMA node, so that the guarded data
 // stays in the caches of that node. After 256 such hand-offs the threads that were overtaken go first.
 //
 // Cost: as `mcs_lock`, plus a walk along the queue to the first thread of the same node if there are several nodes.
 // Memory: 256 bytes.
-// Limits: on a single node the lock has no advantage. Threads of other nodes are overtaken, but not for ever.
+// Limits: with a single NUMA node, the lock has no advantage. Threads of other NUMA nodes are overtaken, but only until
+// the limit is reached.
 // The code: include/gradus/locks/cna_lock.hpp.
 // Source: D. Dice and A. Kogan, "Compact NUMA-aware locks" (2019).
 #include "gradus/locks/cna_lock.hpp"

@@ -1,9 +1,9 @@
 // no_lock: no lock at all. Threads overwrite each other's updates.
 //
 // The shared counter is read, incremented and written back without synchronisation, so two threads that read the same
-// value lose an update. This rung shows the problem that all other rungs solve. Its time is their lower bound, because
-// it does not order the threads. The variables are relaxed atomics, because a data race on plain variables is undefined
-// behaviour in C++.
+// value lose an update. This rung shows the problem that all other rungs solve. The time of this rung is a lower bound
+// for all other rungs, because no thread waits. The variables are relaxed atomics, because a data race on plain
+// variables is undefined behaviour in C++.
 //
 // Cost: none. Memory: none.
 // Limits: UNSAFE. No thread is excluded; `gradus bench locks` reports the number of lost updates.

@@ -4,9 +4,9 @@
 // once, then polls until the lock is free and tries again.
 //
 // Cost: one locked instruction to acquire, one write to release.
-// Limits: a waiting thread never yields its CPU. With more threads than CPUs, waiting threads keep the holder from
-// running for whole time slices. A lock has 4 bytes, so two locks may share a cache line, and threads of both contend
-// for it.
+// Limits: a waiting thread never yields its CPU. With more threads than CPUs, waiting threads can keep the holder off
+// the CPUs for whole time slices. A lock has 4 bytes, so two locks may share a cache line. The threads of both locks
+// then contend for this line.
 // Source: IEEE Std 1003.1, pthread_spin_lock().
 #include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"

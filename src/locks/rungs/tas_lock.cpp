@@ -1,7 +1,8 @@
-// tas_lock: test-and-set. Every waiting thread sets one flag until its previous value was clear.
+// tas_lock: test-and-set. Every waiting thread sets one flag again and again. A thread that finds the flag clear before
+// its write has the lock.
 //
-// What changes from `pthread_spin`: this lock is our own code, on separate cache lines, and a thread yields its CPU
-// after waiting for some microseconds. All waiting threads write to the flag again and again.
+// What changes from `pthread_spin`: this library implements the lock and places it on separate cache lines. A thread
+// yields its CPU after waiting for some microseconds. All waiting threads write to the flag again and again.
 //
 // Cost: one atomic exchange to acquire, one write to release; while threads wait, every attempt transfers the cache
 // line. Memory: 128 bytes.

@@ -1,8 +1,8 @@
 // ttas_lock: test and test-and-set. Read the flag first, set it only if it is clear, and back off between attempts.
 //
-// What changes from `tas_lock`: a waiting thread reads the flag in its own cache and writes only after the flag was
-// clear. Each thread pauses between two reads, twice as long each time (exponential backoff), so that the threads do
-// not all write at once.
+// What changes from `tas_lock`: a waiting thread reads the flag in its own cache. It writes the flag only after it has
+// read a clear flag. Each thread pauses between two reads, twice as long each time (exponential backoff), so that the
+// threads do not all write at once.
 //
 // Cost: one atomic exchange to acquire, one write to release; after a release, one transfer for each thread that reads
 // the flag at that moment. Memory: 128 bytes.

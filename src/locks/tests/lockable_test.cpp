@@ -131,7 +131,7 @@ TYPED_TEST(Lockable, ConditionVariablesWaitWithIt) {
   EXPECT_EQ(sum, 500500);
 }
 
-// Threads end, but the lock still reads their nodes.
+// The threads have ended, but the lock still reads their nodes.
 TYPED_TEST(Lockable, OutlivesItsThreads) {
   TypeParam lock;
   long count = 0;
@@ -168,13 +168,14 @@ TYPED_TEST(Lockable, ManyComeAndGo) {
   }
 }
 
-// Uses locks in destructors of thread_local objects, which run before or after the destructor of the lock's own data.
+// Uses locks in destructors of thread_local objects. Such a destructor runs before or after the destructor of the
+// lock's own thread-local data.
 template <class Lock>
 struct Late {
   Lock* lock;
   long* count;
   ~Late() {
-    for (int round = 0; round < 40; ++round) {  // more rounds than a thread keeps nodes
+    for (int round = 0; round < 40; ++round) {  // more rounds than the number of nodes that a thread caches
       Lock other;
       const std::scoped_lock both(*lock, other);
       ++*count;
@@ -189,7 +190,8 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   for (int thread = 0; thread < 4; ++thread)
     team.emplace_back([&, thread] {
       if (thread % 2 == 0) {
-        const std::scoped_lock guard(lock);  // constructs the lock's thread-local data before the object
+        // Constructs the lock's thread-local data before `late`, so that `late` is destroyed first.
+        const std::scoped_lock guard(lock);
         ++count;
       }
       thread_local Late<TypeParam> late{&lock, &count};
@@ -201,8 +203,8 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   EXPECT_EQ(count, 2 + 4 + 4 * 40);
 }
 
-// Acquires eight locks by the standard's algorithm, which tries and backs off. Each thread names the locks in another
-// order.
+// Acquires eight locks by the standard's algorithm, which tries and backs off. Each thread names the locks in a
+// different order.
 TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
   constexpr std::size_t count = 8;
   std::vector<TypeParam> locks(count);
@@ -249,7 +251,7 @@ TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
 }
 
 // All threads wait when the lock is released, most of them at the same slot of array_lock. Each thread ends right after
-// its section, although its successor may still read its node.
+// its section, although the next thread may still read the ended thread's node.
 TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
 #ifdef GRADUS_SANITIZED
   constexpr int threads = 150;
@@ -273,7 +275,8 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// Other ways in which the standard uses a Lockable: guards pass the lock on, and release it before they end.
+// Tests other standard uses of a Lockable: a guard passes the lock to another guard, and a guard unlocks before the end
+// of its scope.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
@@ -284,7 +287,7 @@ TYPED_TEST(Lockable, GuardsPassItOn) {
   other.unlock();
   EXPECT_TRUE(another_thread_can_take(lock));
   other.lock();
-  // The guard throws, because the guard and not the lock records ownership.
+  // The guard throws, because it records that it owns the lock. The lock itself does not record this.
   EXPECT_THROW(other.lock(), std::system_error);
   const std::lock_guard adopted(lock, std::adopt_lock);
   other.release();
@@ -344,7 +347,7 @@ TYPED_TEST(Lockable, WorksBeforeMain) {
   EXPECT_TRUE(another_thread_can_take(static_lock<TypeParam>));
 }
 
-// Runs after the test. A failure would end the program with an error, or keep it from ending.
+// Runs after the test. If it failed, the program would end with an error or would not end.
 template <class Lock>
 struct AtExit {
   ~AtExit() {
@@ -394,7 +397,7 @@ TYPED_TEST(TimedLockable, SucceedsWhereItIsFreeOrBecomesFree) {
 }
 
 TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
-  // Some threads give up while the holder releases the lock. No other thread may then sleep for ever.
+  // Some threads give up while the holder releases the lock. After that, no other thread may sleep for ever.
   for (int round = 0; round < 200; ++round) {
     TypeParam lock;
     lock.lock();
@@ -412,7 +415,7 @@ TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
   }
 }
 
-/// A distant time may not fit in the clock's ticks. No lock may mistake it for the past.
+/// A very distant time overflows the clock's ticks. No lock may mistake such a time for the past.
 TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
   const auto becomes_free = [](const auto& take) {

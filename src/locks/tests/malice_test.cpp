@@ -16,8 +16,8 @@
 
 #include "gradus/locks.hpp"
 
-// An operator new that can refuse the allocations of nodes. Sanitizers replace allocation themselves. The function is
-// not inline, because g++ would otherwise warn about mismatched new and free().
+// An operator new that can refuse the allocations of nodes. It is left out under sanitizers, which replace allocation
+// themselves. These functions are not inline, because g++ would otherwise warn about mismatched new and free().
 #ifndef GRADUS_SANITIZED
 #define NOT_INLINE __attribute__((noinline))
 namespace {
@@ -40,7 +40,7 @@ namespace {
 // ----------------------------------------------------------------------
 
 /// A policy under which all arriving threads read the lock before any of them registers as a watcher. Watchers do not
-/// read again before the lock is released. The releasing thread is slower than all others.
+/// read the lock again before it is released. The releasing thread is slower than all other threads.
 struct AllAtOnce : lock_policy {
   static inline std::barrier<>* all_here = nullptr;
   static inline std::atomic<bool> is_let_go{false};
@@ -85,7 +85,8 @@ struct AllAtOnce : lock_policy {
       while (!is_let_go.load()) std::this_thread::yield();
     }
   };
-  // Called before the lock wakes a sleeper. If the sleepers wait to be woken, the lock is not destroyed before that.
+  // Called before the lock wakes a sleeper. The loop gives the other threads time to finish with the lock and destroy
+  // it. If sleepers still wait for a wake-up, the other threads do not destroy the lock in this time.
   static void pause(unsigned) {
     if (!lets_go) return;
     is_let_go.store(true);
@@ -132,7 +133,7 @@ class LocksOfCancelled : public testing::Test {};
 using Locks = testing::Types<tas_lock, ttas_lock, ticket_lock, array_lock, clh_lock, mcs_lock, cna_lock, park_lock>;
 TYPED_TEST_SUITE(LocksOfCancelled, Locks);
 
-// As with std::mutex, a cancelled thread that waits continues to wait and finally gets the lock.
+// As with std::mutex, a waiting thread that is cancelled continues to wait and finally gets the lock.
 TYPED_TEST(LocksOfCancelled, WhoWaitsGoesOnWaiting) {
   TypeParam lock;
   lock.lock();

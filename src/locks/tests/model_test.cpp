@@ -1,6 +1,6 @@
 // Runs every lock in the model checker, which explores all orders of events and all values that C++ lets a load return
-// (tests/model/model.hpp). It tests the production code with two and three threads. Then it weakens each memory order
-// in turn, and each weakening must cause a violation.
+// (tests/model/model.hpp). The test runs the production code with two and three threads. Then it weakens each memory
+// order in turn, and each weakening must cause a violation.
 #include "tests/model/model.hpp"
 
 #include <gtest/gtest.h>
@@ -79,8 +79,8 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// Checks that no execution has a violation, and that weakening the memory order at any site (in `only_file`, if given)
-/// causes one.
+/// Checks that no execution has a violation. Also checks that weakening the memory order at any site (in `only_file`,
+/// if given) causes a violation.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -124,8 +124,8 @@ TEST(LocksModel, Mcs) { check_lock<basic_mcs_lock<model::policy>>(usual_jobs());
 TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs()); }
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
-// The first and the third thread are on the same NUMA node. If the second thread waits before the third, the third may
-// overtake it, but only once.
+// The first and the third thread are on the same NUMA node. If the second thread waits in front of the third thread,
+// the third thread may overtake it, but only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;
@@ -155,7 +155,8 @@ TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
 // Tests the node pool of clh_lock. The first chunk has two nodes, so several chunks are needed.
 TEST(LocksModel, NodePool) {
   using Pool = lock_node_pool<model::policy>;
-  // Each thread takes as many nodes at once as `threads` says, and returns them.
+  // In each round, thread i takes threads[i] nodes at once and returns them. Initially, `on_stack` free nodes are on
+  // the stack.
   const auto make = [](std::vector<int> threads, int rounds, int on_stack = 1) -> Make {
     return [=] {
       struct State {
@@ -172,7 +173,7 @@ TEST(LocksModel, NodePool) {
             std::array<Pool::word, 2> words{};
             for (int at = 0; at < count; ++at) {
               words[static_cast<std::size_t>(at)] = Pool::next_use(pool.take_used());
-              // A data race if two threads have the same node.
+              // This write is a data race if two threads have the same node.
               state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();
             }
             for (int at = 0; at < count; ++at) {

@@ -15,7 +15,7 @@
 namespace gradus::locks_detail {
 namespace {
 
-/// Delays the calling thread in some calls, which a thread-local random number selects.
+/// Delays the calling thread in some of the calls. A thread-local random number selects these calls.
 void delay() {
   static std::atomic<unsigned> seeds{1};
   thread_local unsigned state = seeds.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
@@ -165,8 +165,8 @@ TYPED_TEST(TimedLocksStress, ExcludesThoseWhoGiveUp) {
   EXPECT_EQ(plain, 4 * rounds);
 }
 
-// Negative control: a lock that raises its flag too late must be detected. Each attempt has thousands of chances to
-// fail.
+// Negative control: a lock that raises its flag too late must be detected. Each attempt gives the fault thousands of
+// chances to show.
 TEST(LocksStressControl, FindsTheLogicFault) {
   int seen = 0;
   for (int attempt = 0; attempt < 20 && seen == 0; ++attempt) {

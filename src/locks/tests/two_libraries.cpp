@@ -1,6 +1,6 @@
-// Uses one lock in a program and two libraries. Each of the three is compiled separately with -fvisibility=hidden, but
-// all must share the nodes of clh_lock. tests/install_test.sh compiles this file three times: with LIBRARY=one, with
-// LIBRARY=two, and without.
+// Uses one lock in a program and two libraries. The program and the libraries are compiled separately with
+// -fvisibility=hidden, but all three must share the nodes of clh_lock. tests/install_test.sh compiles this file three
+// times: with LIBRARY=one, with LIBRARY=two, and without.
 #include <gradus/locks.hpp>
 
 #include <cstdio>

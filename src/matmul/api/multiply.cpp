@@ -49,7 +49,7 @@ std::uint64_t estimate(const room::Call<T, A, B>& call, const room::Shape& shape
   return bytes;
 }
 
-/// Computes beta C, the result when there are no products to add.
+/// Computes beta C, which is the result if there are no products to add.
 template <class T>
 void scale(const room::Problem<T>& problem) {
   for (std::int64_t batch = 0; batch < problem.batches; ++batch) {

@@ -36,15 +36,15 @@ Buffer<std::remove_const_t<T>> packed(const CallerMatrix<T>& given, const Job& j
   return copy;
 }
 
-/// Returns an operand that describes contiguous, row-major matrices at `data`. They have the sizes of `given`.
+/// Returns an operand that describes contiguous, row-major matrices at `data`. The matrices have the sizes of `given`.
 template <class T, class U>
 Operand<U> in_rows(const CallerMatrix<T>& given, U* data) {
   return {data, given.columns, 1, given.matrices() == 1 ? 0 : given.rows * given.columns};
 }
 
-/// Returns the operand for matrices that are already on the GPU in the required layout. The stride between the rows of
-/// a matrix with one row has no meaning, and neither has the stride between the columns of a matrix with one column.
-/// Both strides are set as for contiguous rows.
+/// Returns the operand for matrices that are already on the GPU in the required layout. If a matrix has one row, the
+/// stride between its rows has no meaning. If it has one column, the stride between its columns has no meaning. Such
+/// strides are set as for contiguous rows.
 template <class T>
 Operand<T> in_place(const CallerMatrix<T>& given) {
   Operand<T> operand = given.operand;

@@ -20,8 +20,8 @@ struct Wide {
 template <class T, class Shape>
 class Copies {
  public:
-  /// Starts at k = `first`. Past the last row of A, that row is copied again. Any values would do, because the elements
-  /// of C that they affect are not stored.
+  /// Starts at k = `first`. Instead of rows past the end of A, copies the last row again. The values of these rows do
+  /// not matter, because the elements of C that they affect are not stored.
   __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first,
                     const Wide& wide)
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
@@ -80,7 +80,7 @@ class Copies {
   const T* b_;
   std::int64_t b_stride_;
   std::int64_t a_stride_;
-  std::int64_t a_left_;  ///< number of k from the thread's element to the end of k
+  std::int64_t a_left_;  ///< number of values of k from the thread's element to the end of the product
   std::int64_t b_left_;
   int a_rows_;   ///< number of rows of A after the thread's first row
   int b_there_;  ///< number of elements of the thread's vector that are inside B

@@ -26,15 +26,15 @@ using Handle = void*;
 
 inline constexpr int success = 0;
 inline constexpr int not_transposed = 0;
-inline constexpr int use_always = 2;  // emulate wherever the library can
+inline constexpr int use_always = 2;  // requests emulation wherever the library supports it
 
 enum class Math : int {
   native = 0,      ///< no TF32 and no emulation
   fixed_point = 8  ///< emulates double by several tensor-core passes over integers
 };
 
-/// A product function of the library. The library is column-major, so the call computes C' = B' A'. Its first operand
-/// is our B.
+/// A product function of the library. The library is column-major, so the call computes C' = B' A'. The first operand
+/// of the call is our B.
 template <class T>
 using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
                          long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,
@@ -112,7 +112,7 @@ inline const Library& library() {
   return all;
 }
 
-/// Computes a product or a batch of products. Divides the work into portions, with one library call for each.
+/// Computes a product or a batch of products. Divides the work into portions, and calls the library once per portion.
 template <class T>
 void multiply(const Problem<T>& problem, Math math, const Execution& execution, std::vector<Phase>& phases) {
   static std::mutex one_at_a_time;  // a handle has one stream and is not thread-safe
@@ -121,7 +121,8 @@ void multiply(const Problem<T>& problem, Math math, const Execution& execution, 
   const Handle handle = library().handle(problem.gpu->gpu(), math);
   library().set_stream(handle, stream);
   const core::PhaseTimer timer(phases, "multiply");
-  const bool one = problem.batches == 1;  // true: a portion is some rows of C; false: some products of the batch
+  // If there is one product, a portion is a range of rows of C, otherwise a range of products of the batch.
+  const bool one = problem.batches == 1;
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));

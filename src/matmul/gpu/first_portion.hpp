@@ -1,4 +1,4 @@
-// Size of the first launch of a GPU variant, before its speed is known.
+// The size of the first launch of a GPU variant. The speed of the variant is not known before this launch.
 #pragma once
 
 #include "cuda/launch.hpp"

@@ -9,7 +9,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Describes how k is split among blocks of threads and where their sums are stored.
+/// Describes how blocks of k are divided among blocks of threads, and where the sums of the blocks of k are stored.
 template <class T>
 struct Split {
   T* sums = nullptr;  ///< for each block of k, one sum per element of C in row-major order; null if k is not split
@@ -110,7 +110,7 @@ struct LongRows {
 };
 
 /// Returns true if the copy engine can fetch the rows and the column. Only float benefits. Double needs half as many
-/// additions per byte, so in double multiply_rows() is already limited by memory alone.
+/// additions per byte, so multiply_rows() for double is already limited by memory alone.
 template <class T>
 bool has_long_rows(const Problem<T>& problem) {
   if (sizeof(T) != sizeof(float)) return false;

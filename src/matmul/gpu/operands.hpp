@@ -1,5 +1,5 @@
 // Describes where the caller's matrices are and how they are brought to the GPU. Variants expect rows of contiguous
-// elements there. Plain C++, so that builds without CUDA can estimate memory.
+// elements on the GPU. This file is plain C++, so that builds without CUDA can estimate memory.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct CallerMatrix {
 /// The transfer that brings a matrix to the GPU in the required layout.
 enum class Transfer : std::uint8_t {
   in_place,                 ///< already on the GPU, used without a copy
-  turned,                   ///< already on the GPU, rearranged there
+  turned,                   ///< already on the GPU, rearranged on the GPU
   uploaded,                 ///< uploaded row by row
   uploaded_and_transposed,  ///< uploaded column by column, then transposed on the GPU
   packed                    ///< packed in host memory, then uploaded
@@ -52,7 +52,8 @@ template <class T>
 Transfer transfer_of(const CallerMatrix<T>& given) {
   if (given.there) return given.has_rows() ? Transfer::in_place : Transfer::turned;
   if (given.lines()) return Transfer::uploaded;
-  // A result (T not const) must also be transferred back to the caller. A packed copy in host memory keeps this simple.
+  // A result (T not const) must also be transferred back to the caller. A packed copy in host memory makes the transfer
+  // back simple.
   return std::is_const_v<T> && given.transposed().lines() ? Transfer::uploaded_and_transposed : Transfer::packed;
 }
 

@@ -1,4 +1,4 @@
-// Packs unmodified elements in panels (panels.hpp), in the order that their consumer requires.
+// Packs unmodified elements into panels (panels.hpp), in the order that the panels' consumer requires.
 #pragma once
 
 #include "matmul/gpu/panels.cuh"
@@ -22,8 +22,8 @@ struct PackedTile {
   }
 };
 
-// Packs tiles through shared memory: reads along the rows of the matrices and writes along the tile. The lines are rows
-// (of A) if `along_k` is true, and columns (of B) if it is false. Past the end of k, a tile is padded with `beyond`.
+// Packs tiles through shared memory: reads along the rows of the matrices and writes along the tile. The packed lines
+// are rows of A if `along_k` is true, otherwise columns of B. Past the end of k, a tile is padded with `beyond`.
 // Order::line(place) and Order::k(place) say which element is stored at a place of a tile. Groups of Order::depth
 // values of k are stored together.
 //

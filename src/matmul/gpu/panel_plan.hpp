@@ -1,4 +1,4 @@
-// Chooses the panels of cuda_panels, both for memory estimates and for the variant itself. Plain C++.
+// Chooses the panels of cuda_panels, both for memory estimates and for the variant itself. This file is plain C++.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline constexpr std::int64_t panel_granule = 128;
 struct PanelPlan {
   std::int64_t rows = 0;  ///< rows in a panel of A; 0 if nothing fits
   std::int64_t columns = 0;
-  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if a step computes them whole
+  std::int64_t products = 1;  ///< products of the batch per step; more than 1 only if a step computes whole products
   std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
   /// If true, the steps visit all columns for one panel of rows before they proceed to the next panel of rows. If
@@ -32,7 +32,7 @@ struct PanelPlan {
 
 /// Requirements of a plan in addition to the shape.
 struct PanelNeeds {
-  bool a_is_turned = true;  ///< panels of A arrive column by column and need a second buffer to be transposed
+  bool a_is_turned = true;  ///< true if panels of A arrive column by column; transposing them needs a second buffer
   bool b_is_turned = true;
   std::function<std::uint64_t(const Shape& step)> working;  ///< GPU memory that a step needs in addition to its panels
 };
@@ -63,7 +63,7 @@ struct PanelBytes {
   }
 };
 
-/// Returns the plan, completed by the given numbers of panels on the GPU and by the memory that it then needs.
+/// Completes the plan: sets the numbers of panels that the GPU holds, and computes the memory that the plan then needs.
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);
@@ -78,7 +78,8 @@ inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeed
   return plan;
 }
 
-/// Returns the smallest number of panels of A on the GPU with which each step can be prepared during the previous step.
+/// Returns the least number of panels of A that the GPU must hold. With this number, each step can be prepared during
+/// the previous step.
 inline std::int64_t least_a_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.m, plan.rows));
 }
@@ -86,8 +87,8 @@ inline std::int64_t least_b_places(const Shape& shape, const PanelPlan& plan) {
   return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.n, plan.columns));
 }
 
-/// Completes a plan whose rows, columns and products are given. Chooses the order of steps and the number of panels on
-/// the GPU for the least estimated time. Returns a plan with 0 rows if nothing fits.
+/// Completes a plan whose rows, columns and products are given. Chooses the order of steps and the numbers of panels on
+/// the GPU that give the least estimated time. Returns a plan with 0 rows if nothing fits.
 inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const PanelNeeds& needs,
                             std::uint64_t most_bytes) {
   // Rates of an H200, in bytes and operations per second. The transfer rate varies much between hosts.
@@ -113,7 +114,7 @@ inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const Pan
         double moved = whole_a + whole_b + steps * static_cast<double>(bytes.c);
         if (rows_outside && b_places < column_panels) moved += static_cast<double>(row_panels - 1) * whole_b;
         if (!rows_outside && a_places < row_panels) moved += static_cast<double>(column_panels - 1) * whole_a;
-        // No computation overlaps the transfers of the first panels and of the last block.
+        // The transfers of the first panels and of the last block do not overlap with any computation.
         one.seconds = std::max(moved / bytes_per_second, shape.operations() / operations_per_second) +
                       static_cast<double>(bytes.a + bytes.b + bytes.c) / bytes_per_second + seconds_of_a_step * steps;
         if (one.seconds < best.seconds) best = one;

@@ -69,14 +69,14 @@ constexpr std::size_t packed_shared_bytes =
 // barrier stops the whole block, so some warps multiply while others add or store. Most registers are assigned to the
 // multiplying warps.
 //
-// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`. Its type `Job` is PackedProduct or a
-// class derived from PackedProduct with another Source. Its constructor takes the job and the consumer's part of shared
-// memory. It has the functions
+// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`. Consumer::Job is PackedProduct or a
+// class derived from PackedProduct with another Source. The constructor of a Consumer takes the job and the consumer's
+// part of shared memory. A Consumer has the functions
 //   multiply(stage, number)   multiplies the tiles that Source::order() has brought
 //   add(number, is_last)      processes the sums after the stage is released
 //   finish(place)             stores the tile of C
-// A Consumer with `loads_ahead` also has load(stage) for the first stage. Its multiply(stage, next stage, wait) loads
-// from the next stage after calling wait().
+// A Consumer with `loads_ahead` also has load(stage) for the first stage. In this case, multiply(stage, next stage,
+// wait) loads from the next stage after calling wait().
 //
 // Launch shape: packed_threads per block, one block per tile of C. Persistent blocks that take tiles in turn would be
 // slower: they drift apart after some tiles and share less in the L2 cache.
@@ -163,7 +163,7 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
-  // first_portion() is chosen for the slowest rung. Kernels for packed operands are several times as fast.
+  // first_portion() is chosen for the slowest rung. Kernels for packed operands are several times as fast as that rung.
   cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});

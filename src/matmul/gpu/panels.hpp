@@ -1,9 +1,9 @@
-// Sizes of operands that are packed for the copy engine of a GPU. Plain C++, so that builds without CUDA can estimate
-// memory.
+// Sizes of operands that are packed for the copy engine of a GPU. This file is plain C++, so that builds without CUDA
+// can estimate memory.
 //
 // A panel holds 128 rows of A or 128 columns of B and is divided along k into tiles. The tiles of a panel are
-// contiguous. Each tile has the layout of shared memory, so one instruction copies it. The type of the elements and
-// their order within a tile are up to the code that packs and multiplies them. Past the borders, panels are padded with
+// contiguous. Each tile has the layout of shared memory, so one instruction copies it. The code that packs and
+// multiplies the elements chooses their type and their order within a tile. Past the borders, panels are padded with
 // elements whose products change no sum.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Chooses the kernel of cuda_pipelined, and decides whether blocks of k are summed in parallel. Plain C++.
+// Chooses the kernel of cuda_pipelined, and decides whether blocks of k are summed in parallel. This file is plain C++.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
 
 /// Properties of a large GPU: the number of its multiprocessors, and the number of threads that hides its memory
 /// latency. The memory estimate and the job must use the same plan, so constants replace the properties of the job's
-/// GPU. The result does not depend on them.
+/// GPU. The result of a product does not depend on these constants.
 inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
 /// The largest number of elements of C for which k is split. The tiles of a larger C occupy the GPU without splitting.
@@ -59,7 +59,7 @@ inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
 inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }
 
-/// Returns the number of blocks of k whose sums are in memory at a time if blocks are summed in parallel. Returns 0 if
+/// If blocks of k are summed in parallel, returns the number of blocks whose sums are in memory at a time. Returns 0 if
 /// k is never split for this shape. The result is the same for the transposed product and for a batch that is joined to
 /// one product.
 inline std::int64_t slices_of(const Shape& shape) {
@@ -147,8 +147,8 @@ inline Plan plan_of(const Shape& shape) {
   return plan;
 }
 
-/// Returns the plan for a matrix times a column that the copy engine can fetch. Splits k into as many parts as can run
-/// concurrently, but never into more parts than `plan` has slices.
+/// Returns the plan for the product of a matrix and a column, both of which the copy engine can fetch. Splits k into as
+/// many parts as can run concurrently, but never into more parts than `plan` has slices.
 inline Plan by_long_rows(Plan plan, const Shape& shape) {
   constexpr std::int64_t at_once = 6 * multiprocessors;
   plan.kernel = Kernel::long_rows;

@@ -16,8 +16,9 @@ bool runs_down(const Operand<T>& operand) {
   return distance(operand.row_stride) < distance(operand.column_stride);
 }
 
-// Transposes or copies tiles. A warp reads and writes contiguous elements. If the two orders differ, the elements pass
-// through shared memory. Launch shape: a block of 32 x 8 threads per tile of 32 x 32 elements.
+// Transposes or copies tiles. A warp reads and writes contiguous elements. If source and destination have different
+// orders, the elements pass through shared memory. Launch shape: a block of 32 x 8 threads per tile of 32 x 32
+// elements.
 template <class T>
 __global__ void __launch_bounds__(side* rows_at_once)
     turn_tiles(Operand<const T> from, Operand<T> to, Tiles tiles, std::int64_t rows, std::int64_t columns,

@@ -8,7 +8,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Copies matrices on the job's GPU between any strides. The copy is queued in the job's stream.
+/// Copies matrices on the job's GPU from any layout to any other layout. The copy is queued in the job's stream.
 template <class T>
 void turn(const Operand<const T>& from, const Operand<T>& to, std::int64_t batches, std::int64_t rows,
           std::int64_t columns, cuda::Job& job);

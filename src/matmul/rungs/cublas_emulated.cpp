@@ -1,8 +1,8 @@
 // cublas_emulated: cuBLAS with double emulated by integers. A baseline for comparison, never chosen.
 //
 // What changes from `cublas`: each double is split into slices of a few bits each, with a common exponent. The tensor
-// cores multiply the slices as 8-bit integers, in many passes. This pays on GPUs whose tensor cores compute slowly in
-// double and fast in small integers. The rung always requests emulation, even where it does not pay, but the library
+// cores multiply the slices as 8-bit integers, in many passes. Emulation saves time on GPUs whose tensor cores compute
+// slowly in double and fast in small integers. The rung always requests emulation, even on other GPUs, but the library
 // decides whether to emulate.
 //
 // Limits: double only; version 13 of the library or later. Otherwise as `cublas`.

@@ -1,12 +1,12 @@
 // cuda_hoisted: values that the loops recompute in every pass are computed once, before the loops.
 //
 // What changes from `cuda_unrolled`: there, each tile costs four comparisons with the borders and the computation of
-// two addresses, with 64-bit multiplications of row, column and stride. Here, each thread advances two pointers, one
-// along its row of A and one down its column of B. It checks once whether the row and the column are inside the
-// matrices. It checks the border of k once per 32 tiles instead of in every tile. Its addresses in shared memory are
-// pointers, too.
+// two addresses, in which rows and columns are multiplied by strides in 64 bits. Here, each thread advances two
+// pointers, one along its row of A and one down its column of B. It checks once whether the row and the column are
+// inside the matrices. It checks the border of k once per 32 tiles instead of in every tile. It also uses pointers for
+// its addresses in shared memory.
 //
-// The hoisted values occupy registers, so the launch bounds limit how many the compiler may use.
+// The hoisted values occupy registers, so the launch bounds limit how many registers the compiler may use.
 //
 // Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
 // Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. Compilers move what
@@ -33,7 +33,7 @@ struct Walk {
   std::int64_t b_step;  ///< distance from a tile of B to the tile below
   bool in_a;            ///< true if the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< the thread's element of the tile of A, in shared memory, to be stored
+  T* a_place;  ///< where the thread stores its element of the tile of A, in shared memory
   T* b_place;
   const T* a_row;     ///< the row that the thread reads, in shared memory
   const T* b_column;  ///< the column that the thread reads, in shared memory

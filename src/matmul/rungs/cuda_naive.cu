@@ -8,8 +8,8 @@
 // Operations: 2 m n k. Bytes: a warp loads 33 elements for 32 multiply-adds, namely 32 elements of B and one element of
 // A for all threads. The L1 cache delivers about one warp load per clock and multiprocessor, which limits the rate.
 // Memory supplies what the caches do not keep.
-// Limits: the matrices must fit the GPU's memory. A stop request waits for the end of a launch, which may take long if
-// k exceeds many millions. All sizes are allowed: threads outside the matrix do nothing.
+// Limits: the matrices must fit in the GPU's memory. A stop request takes effect at the end of a launch. If k is many
+// millions, a launch may take long. All sizes are allowed: threads outside the matrix do nothing.
 // Source: the CUDA C++ Programming Guide, matrix multiplication without shared memory.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

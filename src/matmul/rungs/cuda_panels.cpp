@@ -6,16 +6,16 @@
 // thread uploads the panels of the next block and downloads the previous block. The computation thus hides the copies
 // in both directions, except for the first panels and the last block.
 // * k is not divided. A block does not depend on the other blocks and has the same bits as without division.
-// * The order of the blocks is known in advance, so the panel that is evicted is always the one whose next use is
-//   farthest away. If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred
-//   once, and the other operand is transferred once per panel of the first operand.
+// * The order of the blocks is known in advance, so the rung always evicts the panel whose next use is farthest away.
+//   If all of A or all of B fits, each matrix is transferred once. Otherwise one operand is transferred once, and the
+//   other operand is transferred once per panel of the first operand.
 // * gpu/panel_plan.hpp chooses the sizes of panels: many small blocks hide more of the transfer time, and few large
 //   blocks transfer fewer bytes.
 // * In a batch of small products, several products form one step.
 //
 // Operations: as `cuda_pipelined`. Bytes to and from the GPU: if all of A or all of B fits, each matrix once. If
-// neither fits, C and one operand once, and the other operand several times: B m / (rows of a panel) times if A is
-// transferred once. The slower of computation and transfer determines the time.
+// neither fits, C and one operand once, and the other operand several times. For example, if A is transferred once, B
+// is transferred m / (rows of a panel) times. The slower of computation and transfer determines the time.
 // Limits: the matrices must be in host memory. The GPU's memory must hold two panels of 128 rows of A and two panels of
 // 128 columns of B.
 // Source: tiling, as in any product, but at one more level of memory.
@@ -56,7 +56,7 @@ std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a
     for (std::int64_t number = 0; number < row_panels * column_panels; ++number) {
       const std::int64_t inside = plan.rows_outside ? column_panels : row_panels;
       const std::int64_t outer = number / inside;
-      // Alternates the direction, so that each pass begins with the panel with which the previous pass ended.
+      // The direction alternates, so that each pass begins with the panel that the previous pass used last.
       const std::int64_t inner = outer % 2 == 0 ? number % inside : inside - 1 - number % inside;
       const std::int64_t row = plan.rows_outside ? outer : inner;
       const std::int64_t column = plan.rows_outside ? inner : outer;
@@ -84,7 +84,7 @@ class Places {
 
   struct Place {
     T* memory;
-    bool is_filled;  ///< true if the place already holds the panel
+    bool is_filled;  ///< true if the panel is already in this place, so that it need not be copied
   };
   /// Returns the place of the panel that a step needs. If the panel is not on the GPU, evicts the panel whose next use
   /// is farthest away, but never a panel that the previous step still uses. `wanted` lists the panel numbers of all

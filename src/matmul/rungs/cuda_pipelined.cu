@@ -18,8 +18,8 @@
 // Barriers: one per portion, after all of the portion's copies have arrived. The barrier also ensures that no thread
 // still reads the previous portion, which the next copies overwrite. With packed operands, two barriers per stage
 // synchronize the copying thread and the multiplying threads.
-// Operations: 2 m n k, with m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`. Packed operands are written and
-// read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
+// Operations: 2 m n k, with m and n rounded up to whole tiles. Bytes: as `cuda_warp_tiled`. Packed operands are written
+// and read once more; the sums of split products are written and read once. Large products are limited by arithmetic,
 // products with one row or column by memory.
 // Limits: as `cuda_naive`. A requested block size has no effect. gpu/plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
@@ -85,8 +85,8 @@ struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4
 
 /// Adds the product of `depth` columns of A and rows of B in shared memory to the sums. `a` and `b` point to the
 /// thread's first row and column. a_pitch and b_pitch are the distances from one k to the next. A thread has groups of
-/// neighbouring rows and groups of neighbouring columns. Each group is one vector. Groups of rows are a_apart apart,
-/// and groups of columns are b_apart apart. Operands are loaded one k ahead of their use.
+/// neighbouring rows and groups of neighbouring columns. Each group is one vector. The distance between groups is
+/// a_apart for rows and b_apart for columns. Operands are loaded one k ahead of their use.
 template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
 __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
   constexpr int vector = vector_length<T>;
@@ -281,9 +281,9 @@ class RegisterTile {
 // ---------------------------------------------------------------------------------------------------------------------
 // Sums of blocks to totals
 
-// Launch shape: one thread per element of C, over all products. Unless `are_first`, `totals` holds the totals of the
-// preceding blocks of k. The kernel adds the available blocks. If `are_last`, it stores the result in C, otherwise it
-// stores the totals in `totals`.
+// Launch shape: one thread per element of C, over all products. If `are_first` is false, the array `totals` holds the
+// totals of the preceding blocks of k. The kernel adds the sums of the available blocks. If `are_last` is true, the
+// kernel stores the result in C, otherwise in `totals`.
 template <class T>
 __global__ void add_sums(Product<T> product, Split<T> split, T* totals, bool are_first, bool are_last) {
   const std::int64_t element = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -418,8 +418,8 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
     add_sums<<<cuda::blocks_for(split.elements, threads), threads, 0, stream>>>(product, split, totals,
                                                                                 first_block == 0, split.end == blocks);
     cuda::check_launch("add_sums");
-    // Without this wait, short launches would be queued long before they run, and a stop request could no longer
-    // prevent them.
+    // Without this wait, short launches would be queued long before they run. A stop request could not prevent a launch
+    // that is already queued.
     if (split.end < blocks) stream.wait();
   }
   stream.wait();

@@ -38,7 +38,7 @@ constexpr int side = threads_side* own<T>;  // rows and columns of C per block
 // Launch shape: a block of 256 threads per tile of C.
 template <class T>
 __global__ void __launch_bounds__(block_threads) multiply(Product<T> product, Tiles tiles) {
-  // Indexed by k, so that a warp's rows are contiguous; +1 separates the banks.
+  // The first index is k, so that a warp's rows are contiguous. +1 places consecutive k in different banks.
   __shared__ T a_tile[depth][side<T> + 1];
   __shared__ T b_tile[depth][side<T>];
   const Tiles::Place place = tiles.place();

@@ -10,7 +10,7 @@
 //   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
 //   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-//   first operands of the next tile between the last products of the current tile. It tests a whole step earlier
+//   first operands of the next tile between the last products of the current tile. The warp tests a whole step earlier
 //   whether the next tile has arrived.
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
@@ -31,11 +31,11 @@ namespace {
 
 constexpr int depth = plain_tile_depth<double>;
 constexpr int row_bytes = 128;  ///< bytes of a row in shared memory: eight units, in an order that depends on the row
-constexpr int group = 16;       ///< number of columns of B in a row: 16 neighbours, for one k
+constexpr int group = 16;       ///< number of neighbouring columns of B in a row of the tile, all for one k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
-/// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, it
-/// holds 16 columns of B for one k.
+/// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, a row
+/// of the tile holds 16 columns of B for one k.
 struct RowsOfA {
   static constexpr int depth = matmul_detail::depth;
   __device__ static int line(int place) { return place / 16; }
@@ -91,7 +91,7 @@ cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int6
 }
 
 /// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows and one column, all
-/// at k = lane % 4. It holds the sums of its two rows for two columns.
+/// at k = lane % 4. The lane holds the sums of its two rows for two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])

@@ -15,7 +15,7 @@
 //
 // Operations: 2 m n k, with m and n rounded up to 128 and k to 64. Bytes: A and B are read twice. Their panels in FP16
 // are written once. m n k / 64 elements of panels come from the L2 cache. The rate of the tensor cores gives the lower
-// bound of the time. The rate of the L2 cache is close to its limit, too.
+// bound of the time. The rate of the L2 cache is also close to its limit.
 // Limits: float only; compute capability 9.0. If the elements of a row of A span a range of more than 2^28 or are not
 // all finite, the elements of C that depend on this row are computed as `strict`. The same holds for columns of B. If
 // there are many such rows and columns, or if k is at most 16, the whole product is computed as `strict`.

@@ -1,5 +1,5 @@
 // cuda_tensor_split: each float is the sum of two FP16 numbers, and three tensor-core products replace one in float.
-// The accuracy `split`: the accuracy of float at a multiple of its rate.
+// The accuracy `split`: the accuracy of float at a multiple of float's rate.
 //
 // What changes from `cuda_tensor_fast`: with a = a_high + 2^-11 a_low, 11 bits each, and the same for b,
 //
@@ -15,7 +15,8 @@
 // The tile and the roles of the warps are as in `cuda_tensor_fast`. A stage holds both parts of both operands, and
 // three stages fit.
 //
-// Operations: 6 m n k on the tensor cores. Bytes: as `cuda_tensor_fast`, with twice as much written and read back.
+// Operations: 6 m n k on the tensor cores. Bytes: as `cuda_tensor_fast`, but the panels have twice as many bytes to
+// write and to read back.
 // Limits: as `cuda_tensor_fast`.
 // Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 // theoretical peak performance" (2022). The scaling of rows and columns, which avoids the narrow range of FP16, is not

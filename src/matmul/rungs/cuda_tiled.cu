@@ -2,7 +2,7 @@
 //
 // What changes from `cuda_naive`: all threads of a block use the elements that the block loads. Each element that comes
 // from global memory serves 32 multiply-adds instead of one. A thread loads one element of each tile, then walks along
-// a row of A's tile and a column of B's.
+// a row of A's tile and a column of B's tile.
 //
 // Barriers: one after both tiles are filled, and one after all threads have read them, before they are overwritten.
 // Operations: 2 m n k, with sizes rounded up to multiples of 32. Bytes (f32): global memory supplies two elements per

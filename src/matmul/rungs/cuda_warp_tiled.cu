@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(block_threads, 1)
   // second group.
   const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
   const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
-  // The first elements of A and B that the thread copies. Its next elements follow those that all threads copy at the
-  // same time.
+  // The first elements of A and B that the thread copies. In each turn, the threads of the block copy adjacent rows of
+  // A (a_rows_at_once) and of B (b_inner_at_once), and the next turn copies the rows that follow.
   const int a_row = thread / (depth / vector);
   const int a_inner = thread % (depth / vector) * vector;
   constexpr int a_rows_at_once = rows<T> / loads<T>;

@@ -12,8 +12,8 @@
 //   of terms.
 // * A is packed into slivers of 12 rows and B into panels of two vectors of columns. The innermost loop reads both
 //   sequentially. Packing makes full use of every page and cache line, makes products of transposed matrices equally
-//   fast, and pads the borders with zeros. An operand is read in place if it is used only once or twice or fits the L2
-//   cache.
+//   fast, and pads the borders with zeros. An operand is read in place if it is used only once or twice, or if it fits
+//   in the L2 cache.
 // * A vector times a matrix is limited by memory bandwidth. Cores do not all read equally fast, so this product is
 //   handed out in small pieces (simd/lines.hpp, simd/row.hpp).
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, ...).
@@ -60,11 +60,11 @@ std::int64_t half_l2() {
   return half;
 }
 
-/// Returns the largest number of columns of a strip whose part of B fits half of the L2 cache. That part holds `terms`
-/// elements of each column.
+/// Returns the largest number of columns that a strip may have, so that the strip's part of B fits in half of the L2
+/// cache. This part holds `terms` elements of each column.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  // In bytes. Even if a column has fewer bytes, the strip gets no wider, because the sums of a wider strip would
-  // outgrow its part of B.
+  // The minimum number of bytes that are assumed per column. If columns are shorter, the strip gets no wider, because
+  // the sums of a wider strip would take more memory than the strip's part of B.
   constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
@@ -104,8 +104,8 @@ struct Plan {
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
-    // A thread with private columns waits for no other thread. This pays if the panels divide nearly evenly among the
-    // threads.
+    // A thread with private columns waits for no other thread. Private columns are worthwhile if the panels can be
+    // divided nearly evenly among the threads.
     const std::int64_t all_panels = (n + panel - 1) / panel;
     const bool even = 10 * all_panels >= std::int64_t{7} * threads * ((all_panels + threads - 1) / threads);
     if (large_team && b == Reading::shared && slivers <= 24 && a_apart && even) {
@@ -125,7 +125,7 @@ struct Plan {
     const std::int64_t panels = (pass_n + panel - 1) / panel;
     const std::int64_t rows = (pass_m + sliver - 1) / sliver;
     const std::int64_t widest = widest_strip(panel, chunk, element_bytes) / panel;
-    constexpr std::int64_t enough = std::int64_t{1} << 14;  // number of products
+    constexpr std::int64_t enough = std::int64_t{1} << 14;  // number of products that is enough work for a strip
     const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
     std::int64_t strips = (panels + widest - 1) / widest;
     if (by_strips) strips = rounded_up(strips, threads);
@@ -183,8 +183,8 @@ class Workspace {
   bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
 
  private:
-  /// Returns the size of a part, rounded up so that each part begins at a cache line. One more line makes parts start
-  /// at different page offsets.
+  /// Returns the size of a part, rounded up so that each part begins at a cache line. An additional cache line makes
+  /// parts start at different page offsets.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
   static std::int64_t of_thread(const Plan& plan) {
     return part(plan.totals()) + part(plan.own_a()) + part(plan.own_b());
@@ -252,14 +252,14 @@ class Product {
     reporter_->report(turn_, passes * plan_.chunks);
   }
 
-  /// Waits at a barrier until the other threads have packed what this thread reads.
+  /// Waits at a barrier until the other threads have packed the elements that this thread reads.
   void wait_for_others() const {
     if (threads_ > 1 && plan_.waits()) {
 #pragma omp barrier
     }
   }
 
-  /// Packs slivers of rows of A into `to`, each at its place.
+  /// Packs slivers of rows of A into `to`, each sliver at its place.
   void pack_a(const Pass& pass, cpu::Range slivers, std::int64_t first, std::int64_t steps, T* to) const {
     for (std::int64_t sliver = slivers.begin; sliver < slivers.end && !stopped(); ++sliver) {
       const std::int64_t row = sliver * plan_.sliver;
@@ -387,8 +387,8 @@ class Product {
 };
 
 /// Returns the problem or its transpose, so that vectors run along the contiguous lines of C. If the lines are so short
-/// that a vector would be half empty, vectors run across them instead. Storing the results one by one must pay, so
-/// vectors run across only if there are enough lines and terms.
+/// that a vector would be half empty, vectors run across the lines instead. The elements of such a vector are stored
+/// one by one. This is worthwhile only if there are enough lines and terms.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;
@@ -500,7 +500,8 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   std::int64_t elements = 0;
   for (const bool turned : {false, true})
     for (const std::int64_t a_line : {0, 1}) {
-      // The worst case has no contiguous rows: everything is packed, or each thread packs its columns.
+      // Assumes the worst case, in which no rows are contiguous. Then all operands are packed, or each thread packs its
+      // columns.
       const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, a_line, 0,
                       geometry, shape.batches > 1 ? 1 : threads);
       const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
@@ -528,7 +529,7 @@ template <class T>
 Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
-  // Starting a thread team and its barriers costs as much as a few million products.
+  // Starting a thread team and waiting at its barriers costs as much as a few million products.
   const double each = problem.shape().operations() / static_cast<double>(problem.batches);
   const bool whole_products =
       problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});

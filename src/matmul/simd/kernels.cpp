@@ -17,8 +17,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET <= HWY_AVX2
-/// Processes eight rows of B at a time, each over its full length, which suits the prefetchers. The chains stay in the
-/// L1 cache.
+/// Processes eight rows of B at a time, each over its full length, because the CPU prefetches long rows well. The
+/// chains stay in the L1 cache.
 template <class T>
 HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
@@ -127,7 +127,7 @@ HWY_INLINE std::int64_t pack_square([[maybe_unused]] const Packing<T>& job, [[ma
   return step;
 }
 
-/// Packs as many lines as fit a 128-bit block. Returns the number of packed steps.
+/// Packs as many lines as fit in a 128-bit block. Returns the number of packed steps.
 template <class T>
 HWY_INLINE std::int64_t pack_few([[maybe_unused]] const Packing<T>& job, [[maybe_unused]] std::int64_t line) {
   std::int64_t step = 0;
@@ -192,7 +192,8 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Interleaves `few` vectors and stores them. Each vector has the sums of consecutive lines for one of the few.
+/// Interleaves `few` vectors and stores them. Each vector holds the sums of consecutive lines times one of the few
+/// other lines (see Lines).
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);
@@ -232,7 +233,7 @@ HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
   if (job.few == 2) return interleave_few<2>(job);
   if (job.few == 3) return interleave_few<3>(job);
   if (job.few == 4) return interleave_few<4>(job);
-  // Replaces NaN in place. Then packs the sums of each of the few as if they were a line of a panel.
+  // Replaces NaN in place. Then packs the `job.few` rows of sums as if each were a line of a panel.
   interleave_few<1>(Interleaving<T>{job.sums, 1, job.few * job.lines, job.sums});
   pack_lines(Packing<T>{job.sums, job.lines, 1, job.few, job.lines, job.few, job.to});
 }
@@ -256,8 +257,8 @@ struct Listed {
 };
 
 /// Computes chains for several units of lines at once: one chain for each pair of a line and one of the few. Unit u has
-/// `side_by_side` lines. They begin at lines[u], and the few that they are multiplied by begin at few[u]. If `one_few`
-/// is true, all units use the few of unit 0. Chains start from 0 or, if `go_on`, continue from `sums`.
+/// `side_by_side` lines, which begin at lines[u]. These lines are multiplied by the few that begin at few[u]. If
+/// `one_few` is true, all units use the few of unit 0. Chains start from 0 or, if `go_on`, continue from `sums`.
 template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
@@ -278,9 +279,9 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
-  // If the distance between lines is a power of two, their elements map to the same set of the L1 cache. The set cannot
-  // hold elements of all lines in use. If lines come from memory, the loop therefore uses a whole cache line of every
-  // line of a unit before it proceeds to the next unit.
+  // If the distance between lines is a power of two, the elements of one step map to the same set of the L1 cache. The
+  // set cannot hold elements of all lines in use. If lines come from memory, the loop therefore uses a whole cache line
+  // of every line of a unit before it proceeds to the next unit.
   constexpr int of_line = far ? 64 / sizeof(T) : of_block;
   constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;
@@ -370,7 +371,7 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// Computes `units` chains of each of up to `side_by_side` lines at once. If there are fewer lines, the first line
+/// Computes `units` chains at once for each of up to `side_by_side` lines. If there are fewer lines, the first line
 /// takes the places of the missing lines. If there are fewer chains, the first chain takes the places of the missing
 /// chains.
 template <int few_count, int units, class T>
@@ -412,8 +413,9 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
-  // The largest number of units computed at once. With one of the few, four chains in float or eight in double hide the
-  // latency of an addition: a chain in float transposes twice as many elements.
+  // The largest number of units computed at once. If few_count is 1, four chains in float or eight in double hide the
+  // latency of an addition. Fewer chains suffice in float, because a chain in float transposes twice as many elements
+  // as a chain in double.
   constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;

@@ -32,21 +32,21 @@ struct Packing {
 /// sums[j * lines + i].
 template <class T>
 struct Interleaving {
-  T* sums;  ///< input; NaN is replaced by the canonical NaN in place
+  T* sums;  ///< input; each NaN in it is replaced by the canonical NaN
   std::int64_t few;
   std::int64_t lines;
   T* to;
 };
 
-/// Multiplies a sliver of rows of A by a strip of columns of B. The sums start from `before`. Between chains they are
-/// kept in `totals`. At the end they are stored in `after`.
+/// Multiplies a sliver of rows of A by a strip of columns of B. The sums start from `before`. Between chains, the sums
+/// are kept in `totals`. At the end, they are stored in `after`.
 template <class T>
 struct Strip {
   const T* a;                ///< the sliver; if packed, its elements of one step are contiguous
   bool a_packed;             ///< if false, the sliver is in the caller's matrix, with the following strides
   std::int64_t a_row;        ///< distance from a row to the next
   std::int64_t a_step;       ///< distance from a step to the next
-  const T* b;                ///< the first panel
+  const T* b;                ///< the first panel of the strip
   std::int64_t b_step;       ///< distance from a step of a panel to the next
   std::int64_t b_panel;      ///< distance from a panel to the next
   bool b_padded;             ///< true if the last panel is padded to full width; results of the padding are discarded
@@ -70,12 +70,12 @@ struct Strip {
 /// of a line are contiguous. Lines are not packed, but small squares of elements are transposed in registers.
 template <class T>
 struct Lines {
-  static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half of a 512-bit vector
+  static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< number of elements in half of a 512-bit vector
   const T* lines;
   std::int64_t line_stride;  ///< distance from a line to the next
   std::int64_t count;        ///< number of lines
   const T* few;
-  std::int64_t few_stride;  ///< distance between two of the few
+  std::int64_t few_stride;  ///< distance from one of the few lines to the next
   std::int64_t few_step;    ///< distance from an element to the next
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< number of terms of each sum

@@ -8,8 +8,8 @@
 
 namespace gradus::matmul_detail {
 
-/// A product of many lines and a few others. It is transposed if necessary, so that the lines are the rows of A, and
-/// the few are the columns of B. If the given product does not have this form, `is_one` is false.
+/// A product of many lines and a few other lines. It is transposed if necessary, so that the lines are the rows of A,
+/// and the few are the columns of B. If the given product does not have this form, `is_one` is false.
 template <class T>
 struct FewTimesLines {
   Problem<T> problem;
@@ -29,12 +29,13 @@ struct FewTimesLines {
   }
 };
 
-/// Computes the rows `own` of C for a FewTimesLines::problem with a single product. Returns early after a stop request.
+/// Computes the rows of C in the range `own` for a FewTimesLines::problem with a single product. Returns early after a
+/// stop request.
 template <class T>
 void multiply_lines(const Problem<T>& problem, cpu::Range own);
 
-/// Returns the number of lines that a thread takes at a time: as many as can be in flight at once, or fewer if there
-/// are few lines.
+/// Returns the number of lines that a thread takes at a time. This is the number of lines that can be in flight at
+/// once, or a smaller number if there are few lines.
 std::int64_t lines_of_a_piece(std::int64_t lines, int threads);
 
 }  // namespace gradus::matmul_detail

@@ -32,14 +32,14 @@ struct Block {
   bool finish;
 };
 
-/// Memory to prefetch, and the number of elements to prefetch there per four steps of a block.
+/// The memory to prefetch, and the number of its elements to prefetch during every four steps of a block.
 template <class T>
 struct Ahead {
   const T* next;
   std::int64_t of_four_steps;
 };
 
-/// Loads or stores vector `v` of a block. If `in_part`, the last vector is partial.
+/// Loads or stores vector `v` of a block. If `in_part` is true, the last vector is partial.
 template <int vectors, bool in_part, class D, class V = hn::Vec<D>>
 HWY_INLINE V load(D d, const hn::TFromD<D>* from, int v, hn::Mask<D> mask) {
   const hn::TFromD<D>* const there = from + v * static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -62,8 +62,8 @@ HWY_INLINE void prefetch_result(const Block<T>& block) {
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
 }
 
-/// Computes a block. If `packed`, A is packed. If `in_part`, the last vector of C is partial, and so is the last vector
-/// of an unpadded B.
+/// Computes a block. If `packed` is true, A is packed. If `in_part` is true, the last vector of C is partial, and so is
+/// the last vector of an unpadded B.
 template <int rows, int vectors, bool packed, bool in_part, class T>
 HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahead<T>& ahead) {
   const Tag<T> d;
@@ -76,7 +76,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
-  // Three rows share a pointer, because there are more rows than registers for pointers.
+  // Three rows share a pointer, because there are fewer registers for pointers than rows.
   const std::int64_t a_row = packed ? 1 : strip.a_row;
   const std::int64_t a_step = packed ? block_rows : strip.a_step;
   const T* a[(rows + 2) / 3];
@@ -157,7 +157,7 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   if constexpr (masks) {
     multiply_block<rows, vectors, packed, true>(strip, block, ahead);
   } else {
-    // Without masks, computes the block in separate memory. B is padded in this case.
+    // If the instruction set has no masks, computes the block in separate memory. B is padded in this case.
     HWY_ALIGN T before[rows * vectors * lanes_of<T>];
     HWY_ALIGN T after[rows * vectors * lanes_of<T>];
     constexpr std::int64_t line = vectors * lanes_of<T>;

@@ -9,7 +9,7 @@ namespace gradus::matmul_detail::tensor {
 struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
-  bool pairs;  ///< neighbours in a row of C may be stored as a pair
+  bool pairs;  ///< true if neighbours in a row of C may be stored as a pair
 
   /// Returns the lifts of one product's matrix A.
   __device__ const int* a_lifts_of(std::int64_t batch) const {
@@ -68,7 +68,7 @@ __device__ inline void store(const HalfProduct& packed, const Tiles::Place& tile
   }
 }
 
-/// Consumer for multiply_panels(): two warpgroups, 64 rows of the tile each.
+/// Consumer for multiply_panels(): two warpgroups, each of which computes 64 rows of the tile.
 template <int parts>
 class TensorCores {
  public:
@@ -187,7 +187,8 @@ static __global__ void __launch_bounds__(odd_threads)
   }
 }
 
-// Computes odd columns, except in odd rows, which are already done. Launch shape: one block per 128 rows of C.
+// Computes odd columns. Leaves out their elements in odd rows, which are already computed. Launch shape: one block per
+// 128 rows of C.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_columns(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                          std::int64_t count) {
@@ -209,7 +210,8 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C. If the number of odd lines makes `strict` faster, returns false and leaves C unchanged.
+/// Computes C. Because of the odd lines, it may be faster to compute all of C as `strict`. If so, returns false and
+/// leaves C unchanged.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();

@@ -6,7 +6,7 @@
 // if it has a lifted element of smaller magnitude, infinity or NaN. The kernels at the end of multiply.cuh compute the
 // elements of C that belong to odd lines as `strict`. A power of two changes no digit, and it is removed at the end.
 //
-// The tiles of a panel are contiguous along k. The parts of a tile are contiguous, too, and each part has the layout of
+// The tiles of a panel are contiguous along k. The parts of a tile are also contiguous, and each part has the layout of
 // shared memory. The copy engine therefore copies a tile in one piece, and no thread computes an address. Panels are
 // padded with zeros past the borders.
 //
@@ -25,7 +25,7 @@ static_assert(tile_depth == cuda::tile_depth && part_bytes == panel_lines * cuda
 inline constexpr int greatest_exponent = 14;
 inline constexpr int least_exponent = -14;
 inline constexpr int low_exponent = 11;      ///< the lower part is multiplied by 2^low_exponent
-inline constexpr int odd_line = -(1 << 20);  ///< marks an odd line, in place of the lift
+inline constexpr int odd_line = -(1 << 20);  ///< marks an odd line; stored instead of the lift
 
 /// The extremes of a line. `greatest` has the bits of the largest magnitude. `least` is 0x7fffffff minus the bits of
 /// the smallest nonzero magnitude. Both are 0 if all elements are 0.

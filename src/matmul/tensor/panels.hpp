@@ -1,5 +1,5 @@
-// Sizes of FP16 panels for the tensor cores, and error bounds of products computed from them. Plain C++, so that builds
-// without CUDA can estimate memory and state the bounds.
+// Sizes of FP16 panels for the tensor cores, and error bounds of products computed from them. This file is plain C++,
+// so that builds without CUDA can estimate memory and state the bounds.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 /// sum of the magnitudes of the products. The bound has these parts:
 ///
 /// * A tensor core multiplies FP16 exactly. It adds b products to the accumulator at a time; b is 4, 8 or 16, depending
-///   on the generation. It aligns them to the largest one, truncates below 24 bits, adds, and truncates again. k
-///   products therefore lose at most 1.5 k 2^-23 times the bound of all partial sums (as in
+///   on the generation. It aligns these products to the largest one, truncates below 24 bits, adds, and truncates
+///   again. k products therefore lose at most 1.5 k 2^-23 times the bound of all partial sums (as in
 ///   kmeans/assign/tensor_limits.hpp). For the 64 products of a tile, this is 192 2^-24.
 /// * Each addition of a tile's sum rounds once.
 /// * The cross products, high times low and low times high, are together at most 2^-10 of the whole. The tensor core

@@ -1,4 +1,4 @@
-"""The command `gradus matmul`, as the user runs it. tests/cli/run.py runs this."""
+"""Tests the command `gradus matmul` as users run it. tests/cli/run.py runs this."""
 
 import itertools
 import json
@@ -44,8 +44,8 @@ def positions(shape):
 
 
 class Array:
-    """A shape and a function from indices to numbers. This suffices for a reference that shares no code with any
-    library's arrays."""
+    """An array, represented by a shape and a function from indices to numbers. The reference needs no more, and it
+    shares no code with any library's arrays."""
 
     def __init__(self, shape, at):
         self.shape, self.at = tuple(shape), at
@@ -497,7 +497,7 @@ class Output(MatmulCase):
         self.refused(3, "matmul", files[0], wide, "--dtype", "f32", "-o", target)
         self.assertEqual((content(target), sorted(os.listdir(self.folder))), (b"old", before))
         self.refused(1, "matmul", *files, "-o", self.path("none/c.npy"), says=["none/c.npy"])
-        self.check(self.a @ self.b, *files)  # overwrites the previous file
+        self.check(self.a @ self.b, *files)  # overwrites the existing file
 
     def test_no_input_is_overwritten(self):
         a, b = self.pair()

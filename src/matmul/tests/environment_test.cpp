@@ -1,4 +1,5 @@
-// Tests that the caller's floating-point environment does not affect results, and that calls do not change it.
+// Tests that the caller's floating-point environment does not affect results, and that calls do not change this
+// environment.
 #include <gtest/gtest.h>
 
 #include "gradus/matmul.hpp"

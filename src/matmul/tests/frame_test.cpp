@@ -44,7 +44,8 @@ std::uint64_t hash_of(const Matrix<T>& matrix) {
   return hash;
 }
 
-/// Returns a hash of the results for many shapes, whose sizes are just below, at and just above the sizes of blocks.
+/// Returns a hash of the results for many shapes. Their sizes are just below, equal to, and just above the sizes of
+/// blocks.
 template <class T>
 std::uint64_t sweep_hash(int threads, bool deep) {
   std::uint64_t hash = 0;
@@ -80,7 +81,8 @@ TEST(Matmul, StrictGivesOneHashOnAnyNumberOfThreadsAndInAnyInstructions) {
   }
 }
 
-/// Small and large matrices take different code paths. So do products with few and with many rows or columns.
+/// Small and large matrices take different code paths. Products with few rows or columns and products with many rows
+/// and columns also take different paths.
 template <class T>
 void compare_alone_and_among_others(std::int64_t many, std::int64_t k, double beta) {
   const std::int64_t among = 20;
@@ -197,7 +199,7 @@ TEST(Matmul, WhereAlphaIsZeroNeitherFactorIsReadInAnyTypes) {
     std::fill_n(c.data(), 16, T{2});
     const MatmulView<const A> a(static_cast<const A*>(unreadable), 4, 4, 4, 1);
     const MatmulView<const B> b(static_cast<const B*>(unreadable), 4, 4, 4, 1);
-    // A and B in unreadable memory must not be copied, either.
+    // A and B are in unreadable memory. The limit leaves no memory for copies, because the call must not copy A and B.
     Execution execution{.device = Device::cpu, .threads = 1};
     execution.memory_limit =
         16 * sizeof(T) +
@@ -227,7 +229,8 @@ TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   for (std::int64_t index = 0; index < std::int64_t{50} * 60; ++index) wide.data()[index] = double{a.data()[index]};
   const MatmulView<const double> same = MatmulView<const double>(wide.data(), 50, 60, 60, 1).batch(3, 0);
   EXPECT_TRUE(tests::same_bits(mixed, matmul(same, batch).product));
-  // The copy of `large` in double needs more memory than the rest of the job. Both count towards the limit.
+  // The copy of `large` in double needs more memory than the rest of the job. The copy and the rest both count towards
+  // the limit.
   const Matrix<float> large = random_matrix<float>(1000, 1000, 3);
   const Matrix<double> column = random_matrix<double>(1000, 1, 4);
   execution.memory_limit = std::uint64_t{1000 * 1000 + 1000} * 8 - 1;

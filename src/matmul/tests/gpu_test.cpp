@@ -243,7 +243,7 @@ TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for_or_pays) {
   EXPECT_EQ(choose({.m = 60000, .n = 1, .k = 60000}, machine, Device::automatic).name, "simd_packed");
 }
 
-// Every plan must fit the memory, and its blocks must cover all of C.
+// Every plan must fit in the memory, and its blocks must cover all of C.
 TEST(matmul_plan, panels_fit_the_memory_that_there_is) {
   const PanelNeeds needs{.working = [](const Shape& step) { return sum_bytes(step); }};
   for (const auto& [batches, m, n, k] : {std::array<std::int64_t, 4>{1, 32768, 32768, 32768},
@@ -359,7 +359,8 @@ TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
 // In the first case, the last panel is a single row or column. Its rows are evenly spaced, although the rows of the
-// whole matrix are not. In the other case, the products of a batch arrive one by one, and each has contiguous columns.
+// whole matrix are not. In the second case, the products of a batch arrive one by one, and each product has contiguous
+// columns.
 template <class T>
 void check_panels_that_lie_another_way() {
   const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
@@ -561,7 +562,7 @@ TEST_F(matmul_gpu, what_does_not_fit_passes_in_panels) {
   const auto by_panels = matmul(a.view(), b.view(), {}, execution);
   EXPECT_EQ(by_panels.report.variant, "cuda_panels");
   EXPECT_TRUE(tests::same_bits(by_panels.product, matmul(a.view(), b.view()).product));
-  // The copying and the computing thread must both end, whichever of the two notices the stop request first.
+  // Both the copying thread and the computing thread must end, no matter which thread notices the stop request first.
   std::stop_source source;
   execution.stop = source.get_token();
   std::int64_t steps = 0;

@@ -70,11 +70,13 @@ TEST(MatmulStop, ManyPiecesAreLeftOutAtOnce) {
   tests::EndlessZeros<double> column(std::int64_t{1} << 31, 1);
   tests::EndlessZeros<double> cells(std::int64_t{1} << 28, 4);
   Execution execution{.device = Device::cpu, .threads = threads};
-  tests::expect_to_stop_soon(0.4, threads, [&](const std::stop_token& stop) {  // many chunks of k
+  // A product whose sums over k are divided into many chunks.
+  tests::expect_to_stop_soon(0.4, threads, [&](const std::stop_token& stop) {
     execution.stop = stop;
     matmul(matrix(rows, k), matrix(k, 100), {}, MatmulMemory<double>{product.view()}, execution);
   });
-  tests::expect_to_stop_soon(0.1, threads, [&](const std::stop_token& stop) {  // many lines times a column
+  // A product of many lines and a column.
+  tests::expect_to_stop_soon(0.1, threads, [&](const std::stop_token& stop) {
     execution.stop = stop;
     const double line[2] = {1, 2};
     const std::int64_t lines = column.view().rows();

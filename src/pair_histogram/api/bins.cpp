@@ -33,7 +33,7 @@ PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& optio
     bins.cutoff = room::greatest_reach(arranged.box);
   }
   double count = std::ceil(bins.cutoff / bins.bin_width);
-  if (count * bins.bin_width < bins.cutoff) ++count;  // rounding the quotient has removed the last bin
+  if (count * bins.bin_width < bins.cutoff) ++count;  // rounding of the quotient had removed the last bin
   if (!(count <= static_cast<double>(room::bin_limit)))
     throw UsageError("a bin width of " + core::number_text(bins.bin_width) + " up to " +
                      core::number_text(bins.cutoff) + " gives more bins than the supported " +

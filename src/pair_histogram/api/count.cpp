@@ -49,15 +49,16 @@ struct Job {
   }
 };
 
-/// Returns true if the job runs on a GPU for all values of the points. The GPU can then examine the points.
+/// Returns true if the job runs on a GPU, whatever the values of the points are. The GPU can then examine the points.
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
   return core::find_variant(room::variants(), execution.variant, room::Room::name).device_input;
 }
 
-/// Returns the number of threads to use, and chooses it if the caller did not. The counts do not depend on the number.
+/// Returns the number of threads to use. If the caller did not set this number, chooses one. The counts of the
+/// histogram do not depend on the number of threads.
 int chosen_threads(std::int64_t points, std::int64_t others, const Execution& execution) {
-  // The time per pair that is visited. If many pairs are skipped, the average over all pairs is less.
+  // The time per visited pair. If many pairs are skipped, the average over all pairs is smaller.
   constexpr double nanoseconds_a_pair = 0.7;
   const bool chooses =
       execution.threads == 0 &&
@@ -103,7 +104,7 @@ room::Histogram run(Job<T>& job, const room::Variant& variant, const Execution& 
   }
   if (!job.examined) {
     job.examine(phases);
-    // The weights are examined now, so the estimate is exact.
+    // By now, the weights have been examined, so this estimate is exact.
     execution::check_memory(room::estimate(job.problem.shape(), variant, asked).host, how);
   }
   return variant.run(job.problem, how, phases);

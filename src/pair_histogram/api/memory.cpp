@@ -15,9 +15,9 @@ namespace room = pair_histogram_detail;
 
 core::Memory room::estimate(const Shape& shape, const Variant& variant, const Execution& execution) {
   core::Memory memory = variant.memory(shape, cpu::thread_count(execution));
-  // Each bin takes an edge and a threshold in the bins, and an edge, a count and a weight in the result.
+  // Each bin takes an edge and a threshold in Bins, and an edge, a count and, if weighted, a weight in the result.
   const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
-  const std::int64_t travels =  // words that a rank sends; the sum keeps two copies
+  const std::int64_t travels =  // number of words that a rank sends; the summation keeps two copies of them
       execution.communicator == nullptr ? 0 : words_on_ranks(shape.bins + 2, shape.weighted ? shape.sum_words : 0);
   memory.host += bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
                  2 * sizeof(std::uint64_t) * static_cast<std::uint64_t>(travels);

@@ -20,7 +20,8 @@ namespace gradus::files {
 /// * not, and, or, in this order of precedence, and parentheses
 class AtomSelection {
  public:
-  /// Parses a selection. If it is invalid, throws UsageError about the option, with the position in the text.
+  /// Parses a selection. If the selection is invalid, throws UsageError that names `option` and the position in the
+  /// text.
   AtomSelection(std::string_view text, std::string_view option);
 
   /// Returns the row numbers of the selected atoms in increasing order. Throws InputError about `what` if the file
@@ -28,7 +29,7 @@ class AtomSelection {
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }
-  /// Returns true if the selection uses `index`, that is, positions in the frame.
+  /// Returns true if the selection contains the keyword `index`, which selects atoms by their positions in the frame.
   bool is_by_place() const;
 
  private:
@@ -41,7 +42,7 @@ class AtomSelection {
     Kind kind = Kind::all;
     std::vector<std::string> words;
     std::vector<Range> ranges;
-    std::size_t left = 0;  ///< indices of the operands in `nodes_`
+    std::size_t left = 0;  ///< index of the left operand in `nodes_`; `right` is the index of the right operand
     std::size_t right = 0;
   };
   class Parser;

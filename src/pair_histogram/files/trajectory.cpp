@@ -29,7 +29,7 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// Refuses a file that has a known format for other data, unless its first bytes begin like a trajectory.
+/// Rejects a file that has a known format of other data, unless its first bytes also match a trajectory format.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }

@@ -41,12 +41,13 @@ const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 ///   is given by lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is
 ///   at zero, and the cell is periodic unless it is zero.
 ///
-/// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids. Duplicate ids and anything else that deviates
-/// from these formats throw InputError with file:line. Numbers in text may have a Fortran exponent (D).
+/// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids. Duplicate ids and all other deviations from
+/// these formats throw InputError, which states the file and the line (in DCD, the byte). Numbers in text may have a
+/// Fortran exponent (D).
 class TrajectoryReader {
  public:
-  /// Reads from memory. The caller keeps `text` alive, and `name` appears in messages. If no format is given, it is
-  /// determined by the beginning of the text or, if that fails, is XYZ.
+  /// Reads from memory. The caller keeps `text` alive, and `name` appears in messages. If `format` is null, the
+  /// beginning of the text determines the format. If the beginning matches no format, the text is read as XYZ.
   TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop = {},
                    bool labels = false, const TrajectoryFormat* format = nullptr);
   TrajectoryReader(std::unique_ptr<TextInput> text, const TrajectoryFormat& format, std::stop_token stop = {},
@@ -56,11 +57,11 @@ class TrajectoryReader {
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;
   ~TrajectoryReader();
 
-  /// Returns the next frame, or nothing after the last frame. Throws if the file has no frame, and after a stop
-  /// request.
+  /// Returns the next frame, or nothing after the last frame. Throws InputError if the file has no frame. Throws
+  /// InterruptedError after a stop request.
   std::optional<Frame> next(FrameParts parts = FrameParts::all) { return parser_->read(parts); }
 
-  /// Skips the next frame and reads only its length. Returns false if there was none.
+  /// Skips the next frame and reads only its length. Returns false if there was no frame.
   bool skip() { return parser_->read(FrameParts::none).has_value(); }
   bool is_last_line_open() const { return parser_->is_last_line_open(); }
 
@@ -69,12 +70,12 @@ class TrajectoryReader {
   std::unique_ptr<FrameParser> parser_;
 };
 
-/// Reads the frames of any file of points. A trajectory is recognised by its name or otherwise by its content. Any
-/// other file of points is a single frame, read as read_points() does. Throws UnsupportedError, with a remedy, for
-/// unsupported trajectories.
+/// Reads the frames of any file of points. A trajectory is recognised by its name or, if the name indicates no format,
+/// by its content. Any other file of points is a single frame, read as read_points() does. Throws UnsupportedError,
+/// with a remedy, for unsupported trajectories.
 class FrameReader {
  public:
-  /// If `labels`, the frames' labels are read too.
+  /// The labels of the atoms are read only if `labels` is true.
   explicit FrameReader(std::string path, ReadOptions options = {}, bool labels = false);
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;
@@ -85,7 +86,7 @@ class FrameReader {
   bool skip();
 
   bool is_trajectory() const { return trajectory_ != nullptr; }
-  /// Returns FrameParser::is_last_line_open() of a trajectory, and false for a table.
+  /// For a trajectory, returns FrameParser::is_last_line_open(). For a table, returns false.
   bool is_last_line_open() const { return trajectory_ != nullptr && trajectory_->is_last_line_open(); }
   LengthUnit unit() const { return unit_; }
 

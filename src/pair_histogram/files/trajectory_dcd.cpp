@@ -158,7 +158,7 @@ class DcdFrames : public FrameParser {
     }
   }
 
-  using Cell = std::array<double, 6>;  ///< the six numbers, in the file's order
+  using Cell = std::array<double, 6>;  ///< the six numbers of a cell, in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
   /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), or nothing if it is
@@ -198,7 +198,7 @@ class DcdFrames : public FrameParser {
     const auto [a, gamma, b, beta, alpha, c] = cell;
     if (a == 0 && b == 0 && c == 0) return;
     const std::size_t place = at_ - cell_bytes - sizeof(std::int32_t);
-    // The squares of longer lengths may overflow.
+    // The squares of lengths above 2^500 may overflow.
     if (!is_possible_length(a) || !is_possible_length(b) || !is_possible_length(c))
       fail(place, "the cell has a length that is not a number above zero and at most 2^500");
     for (const double angle : {alpha, beta, gamma})
@@ -211,12 +211,13 @@ class DcdFrames : public FrameParser {
     frame.periodic = "xyz";
   }
 
-  /// Returns the vectors of the frame's cell. From version 25 on, CHARMM writes a matrix. Programs that write lengths
-  /// with angles or cosines usually store a lower version number (NAMD, OpenMM, LAMMPS, VMD), but some do not
-  /// (cpptraj). If the numbers do not show which form they have, sets Frame::undecided_box instead.
+  /// Returns the vectors of the frame's cell. From version 25 on, CHARMM writes a matrix. Most programs that write
+  /// lengths with angles or cosines store a version below 25 (NAMD, OpenMM, LAMMPS, VMD), but some store a higher one
+  /// (cpptraj). If the numbers may be a matrix as well as angles or cosines, sets Frame::undecided_box and returns
+  /// nothing.
   std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
     constexpr int first_with_matrix = 25;
-    constexpr double least_angle = 20;  // degrees; no simulation uses a sharper angle
+    constexpr double least_angle = 20;  // degrees; no cell of a simulation has a sharper angle
     const std::array<double, axes> angles = {cell[4], cell[3], cell[1]};
     const bool are_cosines = std::ranges::all_of(angles, [](double value) { return std::abs(value) <= 1; });
     const bool are_angles = std::ranges::all_of(angles, [](double value) { return value >= least_angle; });

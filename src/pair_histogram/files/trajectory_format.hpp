@@ -1,4 +1,4 @@
-// The row type of trajectory formats, and the frames that their files contain.
+// The row type of the list of trajectory formats, and the type of a frame.
 #pragma once
 
 #include <cstddef>
@@ -39,16 +39,16 @@ struct AtomLabels {
 };
 
 struct Frame {
-  Points points;      ///< n x 3 in f64 if from a trajectory
-  AtomLabels labels;  ///< set only if requested; ids of LAMMPS and XYZ files are always set
-  /// Size of the box: one length per column, or the nine numbers of its three vectors if the box is not along x, y and
-  /// z. Empty without a box.
+  Points points;      ///< n x 3 doubles if read from a trajectory
+  AtomLabels labels;  ///< set only if requested, except the ids of LAMMPS and XYZ files, which are always set
+  /// Size of the box: one length per column, or the nine numbers of its three vectors if the edges of the box are not
+  /// along x, y and z. Empty without a box.
   std::vector<double> box;
   std::vector<double> box_origin;  ///< lower corner of the box; empty without a box
   /// The directions (axes or vectors) in which the box repeats, as letters of "xyz". Empty in open space.
   std::string periodic;
-  /// If the file does not determine the box: the place in the file and the reason. The caller must then decide.
-  /// Otherwise empty.
+  /// If the file does not determine the box, this text states the place in the file and the reason, and the caller must
+  /// choose the box. If the file determines the box, the text is empty.
   std::string undecided_box;
 };
 
@@ -79,14 +79,15 @@ class FrameParser {
   virtual bool is_last_line_open() const { return false; }
 };
 
-/// A trajectory format. Each reader's file ends with its row, and trajectory.cpp lists the rows.
+/// A trajectory format. The source file of each reader ends with the TrajectoryFormat object of its format;
+/// trajectory.cpp lists these objects.
 struct TrajectoryFormat {
   Format file;
   LengthUnit unit = LengthUnit::unknown;
   /// Returns true if the first lines have this format and cannot be a table of numbers.
   bool (*recognises)(std::string_view beginning);
   /// Functions that make a reader: of_text() for text that may be compressed, of_bytes() for bytes that the caller
-  /// keeps alive. Only one of them is set.
+  /// keeps alive. Only one of the two is set.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

@@ -23,7 +23,8 @@ class GroFrames : public TextFrames {
   static constexpr std::size_t first_coordinate = 4 * label_width;
 
   Frame read_frame(FrameParts parts) override {
-    // The least number of bytes of an atom's line: the labels, and three numbers of at least a digit and a point.
+    // The least number of bytes of an atom's line: the four labels and three numbers, each with at least a digit and a
+    // point.
     constexpr std::int64_t least_bytes = 26;
     line("the title of the frame");
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);

@@ -47,7 +47,7 @@ class LammpsFrames : public TextFrames {
         frame.points = points_of(std::move(coordinates));
         break;
       } else {
-        line("the value of an ITEM:");  // the value of TIMESTEP, UNITS or TIME
+        line("the value of an ITEM:");  // skips the value of TIMESTEP, UNITS or TIME
       }
     }
     return frame;
@@ -135,7 +135,7 @@ class LammpsFrames : public TextFrames {
     if (periodic && !(length > 0)) fail("the periodic box has no extent");
   }
 
-  /// Reads lines that hold an edge of the box and a coordinate of the box's corner.
+  /// Reads three lines. Each line holds one edge vector of the box and one coordinate of the box's corner.
   Bounds general_bounds() {
     Bounds bounds;
     for (std::size_t axis = 0; axis < axes; ++axis) {

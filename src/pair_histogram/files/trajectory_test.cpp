@@ -347,7 +347,8 @@ TEST(Trajectory, OrthogonalBoxesInEveryWriting) {
   }
   // The tolerance is relative to the shortest edge. The shortest edge is 5, so the tolerance is 5e-12.
   EXPECT_EQ(frames_in("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n").front().box.size(), 9u);
-  // In open space a tilted box matters only for scaled coordinates. Here x goes from 0 to 3, and b = (1, 6, 0).
+  // In open space a tilted box matters only for scaled coordinates. Here the first edge of the box goes from x = 0 to
+  // 3, and the second edge is (1, 6, 0).
   const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";
   EXPECT_EQ(frames_in(open + "ITEM: ATOMS x y z\n1 2 3\n").front().periodic, "");
   EXPECT_EQ(rows_of(frames_in(open + "ITEM: ATOMS xs ys zs\n1 0.5 0\n").front().points), (Rows{{3.5, 3, 0}}));

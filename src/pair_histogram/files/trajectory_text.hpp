@@ -25,7 +25,7 @@ std::vector<std::string_view> words_of(std::string_view line);
 class AtomWordsBuilder {
  public:
   void add(std::string_view word);
-  /// Puts the atom from place order[i] at place i.
+  /// Moves the atom at place order[i] to place i, for each i.
   void reorder(const std::vector<std::size_t>& order);
   std::shared_ptr<const AtomWords> finish() { return std::make_shared<const AtomWords>(std::move(words_)); }
 
@@ -50,14 +50,14 @@ class TextFrames : public FrameParser {
   /// Reads the frame that begins with the next line. That line must exist.
   virtual Frame read_frame(FrameParts parts) = 0;
 
-  /// Throws InputError, or CutFrameError if the last line read is the end of the file.
+  /// Throws CutFrameError if the file ends with the last line read, otherwise InputError.
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
   /// Returns file:line of the last line read.
   std::string place() const;
 
   /// Returns the next line without its line end. The line is valid until the next call. If there is no line, throws an
-  /// error that `what` is missing.
+  /// error that says that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
   /// Skips blank lines and returns true if nothing else is left.
@@ -85,8 +85,8 @@ class TextFrames : public FrameParser {
     std::optional<std::size_t> element;
     std::optional<std::size_t> id;
   };
-  /// Reads the lines of the atoms and sets the requested labels. Returns the coordinates, in the order of the ids if
-  /// there are any.
+  /// Reads the lines of the atoms and sets the requested labels. Returns the coordinates. If the atoms have ids, the
+  /// coordinates and labels are sorted by id.
   std::vector<double> positions(std::int64_t count, const Columns& columns, AtomLabels& labels);
   bool labels() const { return labels_; }
   void honour_stop(std::int64_t atom) const;
@@ -116,7 +116,7 @@ std::unique_ptr<FrameParser> make_frame_parser(std::unique_ptr<TextInput> text, 
 }
 bool is_whole_number(std::string_view text);
 bool reads_as_number(std::string_view word);
-/// Returns the first lines, without a last line that may be cut off.
+/// Returns the first three lines, without line ends. Lines that the text lacks are empty.
 std::array<std::string_view, 3> first_lines(std::string_view text);
 
 }  // namespace gradus::files

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t axes = trajectory_axes;
 
 /// Returns the value with which `comment` begins, and removes it from `comment`. (The caller has removed the name and
-/// the equals sign.) A value is enclosed in quotes, braces or brackets, or ends at a blank. An unclosed value ends with
-/// the line.
+/// the equals sign.) A value is enclosed in quotes, braces or brackets, or ends at a blank. If the closing quote, brace
+/// or bracket is missing, the value ends with the line.
 std::string_view take_value(std::string_view& comment) {
   const char first = comment.empty() ? ' ' : comment.front();
   std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
@@ -75,7 +75,8 @@ class XyzFrames : public TextFrames {
 
  private:
   Frame read_frame(FrameParts parts) override {
-    // Least number of bytes of an atom's line, which are "0 0 0" and the line end if Properties names nothing else.
+    // The least number of bytes of an atom's line, which is "0 0 0" and the line end if Properties names only
+    // positions.
     constexpr std::int64_t least_bytes = 6;
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");

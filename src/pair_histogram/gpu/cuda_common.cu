@@ -10,11 +10,12 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-// Launches aim at this duration, so that stop requests take effect soon. The first launch is small because the speeds
-// of the rungs differ.
+// Launches aim at this duration, so that stop requests take effect soon. The first launch is small, because the speed
+// of the rung is not known before it.
 constexpr double seconds_of_a_launch = 0.2;
 constexpr double pairs_of_the_first_launch = 0x1p32;
-// With up to 1024 first points, a block has at most 2^31 pairs, which fit 32-bit counters.
+// A block has at most 1024 first points, and therefore at most 2^31 pairs in a launch. Their number fits 32-bit
+// counters.
 constexpr std::int64_t second_points_of_a_launch = std::int64_t{1} << 21;
 
 // Launch shape: one thread per point. Surplus threads of the last block return at once.
@@ -112,7 +113,7 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
     honour_stop(execution_, pairs_before(job_.begin), total);
     job_.end = end_of_portion(portion);
     const auto start = core::Clock::now();
-    // Points at or after the end of the range have no partner in the range.
+    // If `cross` is false, first points at or after the end of the range have no later point in the range.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
     kernel<<<cuda::blocks_for(first_points, threads), threads, shared_bytes, stream()>>>(job_);
     cuda::check_launch(name);

@@ -43,7 +43,7 @@ struct DevicePoints {
 struct DeviceBins {
   const double* edges = nullptr;
   int count = 0;
-  double width = 0;  ///< 0 if the edges are to be used
+  double width = 0;  ///< width of the bins; 0 if slot() searches the edges
   double reach = 0;
 
   __device__ int slots() const { return count + 2; }
@@ -91,7 +91,7 @@ struct DeviceHistogram {
 template <class T>
 struct PairJob {
   DevicePoints<T> first;
-  DevicePoints<T> second;  ///< the same as `first` unless `cross`
+  DevicePoints<T> second;  ///< the same as `first` unless `cross` is true
   bool cross = false;      ///< if false, each point is paired with later points only
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -99,7 +99,7 @@ struct PairJob {
   Cell cell;
   DeviceBins bins;
   WeightSums sums;
-  int copies = 1;  ///< copies of a block's histogram
+  int copies = 1;  ///< number of copies of a block's histogram
   DeviceHistogram histogram;
 
   __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
@@ -174,7 +174,7 @@ class BlockHistogram {
   }
 
  private:
-  // Returns all words of the sum, so that its sign needs no extension.
+  // Returns a slot's sum with all its words. A sum with fewer words would need sign extension.
   __device__ WeightProduct sum(int slot) const {
     WeightProduct sum;
     sum.low = sums_.words[slot];
@@ -190,7 +190,8 @@ class BlockHistogram {
   int copies_;
 };
 
-/// Second points in shared memory, one per thread of the block, as in `cuda_tiled`, with their weights.
+/// Second points and their weights in shared memory, one point per thread of the block. `cuda_tiled` explains the
+/// method.
 template <class T>
 class Tile {
  public:
@@ -226,7 +227,7 @@ class Tile {
   int count_ = 0;
 };
 
-/// The first point of a thread. Surplus threads of the last block have none.
+/// The first point of a thread. Surplus threads of the last block have no first point.
 template <class T, bool weighted>
 struct FirstPoint {
   std::int64_t number = 0;
@@ -256,8 +257,8 @@ class CudaPairs {
   const execution::Gpu& gpu() const { return gpu_; }
   cuda::Arena& memory() { return gpu_job_.memory(); }
 
-  /// Counts all pairs (phase count). Launches the kernel, with one thread per first point, for one range of second
-  /// points after another. Between launches, responds to stop requests and reports progress.
+  /// Counts all pairs (phase count). Launches the kernel once for each range of second points, with one thread per
+  /// first point. Between launches, responds to stop requests and reports progress.
   void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
   /// Copies the result to the host (phase to_host).
   Histogram histogram();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int curve_bits = 10;  // number of bits that each column contributes to a place on the curve
 
-// Returns the low ten bits of a number with two zero bits between neighbours.
+// Spreads the low ten bits of a number, so that two zero bits are between neighbouring bits.
 __device__ unsigned int spread(unsigned int bits) {
   bits = (bits | bits << 16) & 0x030000ffU;
   bits = (bits | bits << 8) & 0x0300f00fU;

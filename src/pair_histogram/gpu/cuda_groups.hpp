@@ -19,7 +19,7 @@ struct GroupBox {
 /// Points in groups of filter_group_points points. The last group is padded.
 struct GroupedPoints {
   const float4* places = nullptr;
-  const int* order = nullptr;       ///< the row of the point at each place; null if every row is equal to its place
+  const int* order = nullptr;       ///< row of the point at each place; null if each point's row is its place
   const GroupBox* boxes = nullptr;  ///< the boxes of the groups; null if they were not computed
 };
 

@@ -1,4 +1,5 @@
-// The bytes that the CUDA rungs need in shared and global memory, for the table of variants and for allocation.
+// Computes the bytes that the CUDA rungs need in shared and global memory. The table of variants and the allocations
+// use these functions.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,12 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The most words of a sum in shared memory. Longer sums are in global memory, outside the job's arena.
+/// The greatest number of words of a sum that is kept in shared memory. Longer sums are in global memory, outside the
+/// job's arena.
 inline constexpr int words_in_shared = 3;
 
-/// Returns the bytes of `copies` copies of the 32-bit counters and, with weights, of one sum per slot. A multiple of 8.
+/// Returns the bytes of `copies` copies of the 32-bit counters and, with weights, of one sum per slot. The result is a
+/// multiple of 8.
 constexpr std::uint64_t block_histogram_bytes(std::int64_t slots, bool weighted, int copies) {
   const auto count = static_cast<std::uint64_t>(slots);
   return (count * (4 * static_cast<std::uint64_t>(copies) + (weighted ? 8 * words_in_shared : 0)) + 7) / 8 * 8;

@@ -9,10 +9,11 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Brings the problem to the GPU of `execution`, and sets its views and Problem::gpu. Data already on that GPU is used
-/// in place, after pending work in Execution::stream. All other data is copied. `job_bytes` is the device memory that
-/// the variant needs in addition (Variant::memory). Throws UsageError if a view is not in the memory that it claims.
-/// Throws OutOfMemoryError, with the needed and the free bytes, if memory does not suffice.
+/// Brings the problem to the GPU of `execution`, and sets the problem's views and Problem::gpu. Data already on that
+/// GPU is used in place, after the work that is pending in Execution::stream. All other data is copied. `job_bytes` is
+/// the device memory that the variant needs in addition to the data (Variant::memory). Throws UsageError if a view is
+/// not in the memory that it claims. Throws OutOfMemoryError, with the needed and the free bytes, if memory does not
+/// suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes);
 
@@ -24,7 +25,7 @@ core::ColumnRanges column_ranges_on_gpu(MatrixView<const T> rows, const char* wh
 template <class T>
 core::FoundRanges find_ranges_on_gpu(VectorView<const T> weights, cuda::Job& job);
 
-/// Returns the range of bits of weights on the job's GPU.
+/// Returns the span of bits that the weights on the job's GPU need.
 template <class T>
 WeightSpan find_weight_span(VectorView<const T> weights, cuda::Job& job);
 

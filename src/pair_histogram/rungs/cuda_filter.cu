@@ -14,8 +14,8 @@
 //   takes the minimum of the fractions of 8 pairs, and one comparison with 2 E tests all 8. Doubtful pairs are put into
 //   a queue of the warp. With 80 bins of width 500 in a cube of edge 23,000 about 1 pair in 10,000 is doubtful. When
 //   the queue holds one entry per lane, each lane settles one entry: it computes the canonical squared distance in
-//   double and compares it with the one threshold (bins.hpp) that the float distance came near. This takes no root
-//   either.
+//   double and compares it with the one threshold (bins.hpp) that the float distance came near. This comparison takes
+//   no root.
 // * Two pairs share an increment. The bins of two pairs are two bytes of one number, which a single byte permutation
 //   extracts from the two fixed-point numbers. The number indexes a table of bins x 256 counters in shared memory. This
 //   halves the number of additions. At the end each counter is added to the bins of its two bytes.
@@ -23,8 +23,9 @@
 //   memory. All lanes read the same second point, so one broadcast serves 4 pairs per lane. There are barriers only at
 //   the start and the end.
 // * Balance. The groups of 128 points form a ring. Each group is paired with the groups after it, halfway around the
-//   ring. Every group therefore has the same work, unlike with the triangle of all pairs. One launch fills the GPU.
-//   The pairs of groups are dealt to the warps in turn, so that each warp gets the same number.
+//   ring. Every group therefore has the same work. In the triangle of all pairs, the first groups would have the most.
+//   One launch fills the GPU. The pairs of groups are dealt to the warps in turn, so that each warp gets the same
+//   number.
 // * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a
 //   space-filling curve (cuda_groups.hpp). Before the warp counts the pairs of two groups, a lane tests the bounding
 //   boxes of the groups.
@@ -62,15 +63,16 @@ constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
 static_assert(group_points == filter_group_points);
-constexpr int stage_points = 64;       // second points of a warp that are in shared memory; divides group_points
-constexpr int points_of_a_packet = 8;  // second points whose pairs are rechecked together
+constexpr int stage_points = 64;       // number of second points per warp in shared memory; a divisor of group_points
+constexpr int points_of_a_packet = 8;  // number of second points whose pairs are rechecked together
 constexpr int most_threads = 1024;
-constexpr int queue_room = 64;  // packets per warp
+constexpr int queue_room = 64;  // number of packets in a warp's queue
 constexpr int queue_full = 32;
 constexpr int fraction_bits_joint = 16;
 constexpr int table_stride = 256;  // 256, because the second pair's bin is a byte
 constexpr std::int64_t most_joint_cells = 124;
-constexpr std::int64_t groups_of_a_launch = 4096;  // groups per warp; a block then has at most 2^31 pairs
+// Number of pairs of groups per warp; a block then has at most 2^31 pairs of points.
+constexpr std::int64_t groups_of_a_launch = 4096;
 
 enum class Counting : std::uint8_t {
   joint,    ///< one increment for two pairs; the cells are the bins
@@ -139,7 +141,7 @@ struct FloatBrick {
     x = fmaf(-whole(x, 0), vectors[0][0], x);
   }
 
-  /// Returns the integer nearest to a length divided by the edge along `axis`.
+  /// Returns `length` divided by the edge along `axis`, rounded to the nearest integer.
   __device__ float whole(float length, int axis) const {
     constexpr float rounding = 0x1.8p23F;
     return __fadd_rn(__fmaf_rn(length, inverse[axis], rounding), -rounding);
@@ -162,9 +164,9 @@ struct FilterJob {
   FloatBrick brick;
   float magic = 0;
   float greatest_square = 0;
-  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this
+  unsigned int near = 0;  ///< a pair is doubtful if its fraction is below this number
   int fraction_bits = fraction_bits_joint;
-  unsigned int ahead = 0;  ///< number to subtract from the bits above the fraction to get the cell
+  unsigned int ahead = 0;  ///< number that must be subtracted from the bits above the fraction to get the cell
   int cells = 0;           ///< number of cells; the last one is beyond all bins
   const std::uint16_t* by_cell = nullptr;
   unsigned int doubtful = 0;
@@ -339,7 +341,8 @@ class WarpPairs {
     for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first.places[first_ + own * warp_lanes];
   }
 
-  /// Counts the pairs with a group of second points. If `masked`, some of these pairs are not to be counted.
+  /// Counts the pairs of the lane's first points with a group of second points. If `masked` is true, some of these
+  /// pairs are not to be counted.
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
@@ -367,7 +370,7 @@ class WarpPairs {
   // doubtful.
   template <bool masked>
   __device__ __forceinline__ bool count_packet(const float4* points, int second) {
-    unsigned int nearest = all_lanes;  // the low half is the lowest fraction
+    unsigned int nearest = all_lanes;  // the low half holds the lowest fraction
     bool doubtful = false;
 #pragma unroll masked ? 1 : points_of_a_packet / 2
     for (int place = 0; place < points_of_a_packet; place += 2) {
@@ -421,8 +424,9 @@ class WarpPairs {
 // Adds a block's joint counters to the result. A joint counter belongs to two bins and is added to both.
 template <class T>
 __device__ void flush_joint(const FilterJob<T>& job) {
-  constexpr int parts = table_stride / 2 / warp_lanes;  // warp-wide parts of half a row; the other half is not in use
-  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
+  // A warp handles a row of the table in this number of parts, one counter per lane. Only half of a row is used.
+  constexpr int parts = table_stride / 2 / warp_lanes;
+  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 counts the pairs below the first edge
   Word of_column[parts] = {};
   for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
     Word of_row = 0;
@@ -462,7 +466,8 @@ __device__ void flush(const FilterJob<T>& job) {
 
 __device__ inline float gap(float apart, float extents) { return fmaxf(fabsf(apart) - extents, 0.0F); }
 
-// Returns a lower bound for the squared distance between two boxes or the nearest images of the boxes.
+// Returns a lower bound for the squared distance between two boxes or, if space is periodic, between their nearest
+// images.
 template <Space space, class T>
 __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, const GroupBox& second) {
   const float x = first.middle.x - second.middle.x;
@@ -495,8 +500,8 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   }
 }
 
-// Returns the number of a group with which `group` is paired. `column` counts these groups around the ring, starting at
-// `group` itself, or from group 0 if `cross`.
+// Returns the index of the group that is paired with `group` in this column. Columns are counted around the ring and
+// begin at `group` itself or, if `cross` is true, at group 0.
 template <class T>
 __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   if (job.pairs.cross) return column;
@@ -543,7 +548,7 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
       if (bit == 0) near = columns_in_reach<space>(job, group, column, column_end);
       if ((near >> bit & 1U) == 0) continue;
       const int second = group_of_column(job, group, column);
-      // If the number of groups is even, two groups half a ring apart would otherwise meet twice.
+      // If the number of groups is even, two groups half a ring apart meet twice. One of the two meetings is skipped.
       if (!cross && 2 * column == job.second_groups && group >= column) continue;
       const bool diagonal = !cross && column == 0;
       if (diagonal || (first_partial && group == job.first_groups - 1) ||
@@ -689,7 +694,7 @@ class FilteredCount {
       for (int axis = 0; axis < dimension_limit; ++axis)
         job_.brick.vectors[vector][axis] = static_cast<float>(plan.brick.vectors[vector][axis] * plan.cells_per_length);
     }
-    // Distances of boxes lose no more to rounding than distances of points.
+    // Rounding changes the distance of two boxes no more than it changes the distance of two points.
     job_.reach = static_cast<float>((problem_.bins.reach() * plan.cells_per_length + 4 * plan.error) * 1.001);
     const double greatest = static_cast<double>(plan.cells) - 0.5;
     job_.greatest_square = static_cast<float>(greatest * greatest);
@@ -740,7 +745,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // at least this many per warp, so that all warps finish together
+    constexpr std::int64_t items_of_a_warp = 128;  // at least 128, so that all warps finish at almost the same time
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
     const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.columns_of_an_item =
@@ -766,7 +771,7 @@ class FilteredCount {
   int threads_;
   Counting counting_ = Counting::joint;
   bool clamped_ = true;
-  /// Exceeds every limit until the layout is known.
+  /// The initial value exceeds every limit. It is replaced as soon as the layout is known.
   std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();
   FilterJob<T> job_;
 };

@@ -5,13 +5,13 @@
 // number of copies. With 32 copies no two lanes of a warp ever share a counter.
 //
 // The copies of a slot's counter are adjacent. Shared memory has 32 banks, which hold consecutive 4-byte words in turn.
-// Each bank serves one address at a time. With 32 copies lane l always accesses bank l, whatever the bin, so there are
-// no bank conflicts either. Adding up the copies at the end costs `copies` additions per slot and block.
+// Each bank serves one address at a time. With 32 copies lane l always accesses bank l, whatever the bin. Bank
+// conflicts therefore do not occur. Adding up the copies at the end costs `copies` additions per slot and block.
 //
 // Work per pair: as before. Shared memory per block: a tile, and 4 bytes per bin and copy. Limits: the number of copies
 // starts at 32 and is halved until the copies fit in 32 KiB. A single copy must fit in shared memory.
-// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016), where the
-// lane's number also selects the copy.
+// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016). There, too,
+// the lane's number selects the copy.
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
 

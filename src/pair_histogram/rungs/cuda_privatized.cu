@@ -6,13 +6,13 @@
 // receives one addition per block and bin instead of one per pair.
 //
 // Counters in shared memory have 32 bits, because the hardware adds 32-bit words atomically. A 64-bit addition would be
-// a loop of compare-and-swap operations. The counters cannot overflow: in a launch, the at most 1024 points of a block
-// are paired with at most 2^21 other points. After that the counters are added to the 64-bit counts.
+// a loop of compare-and-swap operations. The counters cannot overflow: a block has at most 1024 points, and a launch
+// pairs them with at most 2^21 other points. At the end of the launch the counters are added to the 64-bit counts.
 //
-// Work per pair: as before, but the atomic addition is a 32-bit one in shared memory. Shared memory per block: 4 bytes
-// per bin. Sums of weights stay in global memory; `cuda_tiled_privatized` privatises them too. Limits: the histogram
-// must fit in shared memory. The check assumes the larger shared memory that `cuda_tiled_privatized` needs. With 227
-// KiB per block, about 50,000 bins fit, or about 7,000 with weights.
+// Work per pair: as before, but the atomic addition has 32 bits and is in shared memory. Shared memory per block: 4
+// bytes per bin. Sums of weights stay in global memory; `cuda_tiled_privatized` privatises them too. Limits: the
+// histogram must fit in shared memory. The check assumes the larger shared memory that `cuda_tiled_privatized` needs.
+// With 227 KiB per block, about 50,000 bins fit, or about 7,000 with weights.
 // Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).
 #include "pair_histogram/gpu/cuda_limits.hpp"

@@ -14,8 +14,8 @@
 //
 // Work per pair: as before, and 3 shuffled elements. Shared memory per block: 4 bytes per bin and copy.
 // Limits: as `cuda_lane_copies`.
-// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016): sharing the
-// content of registers.
+// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016), the variant
+// that shares the content of registers.
 #include "pair_histogram/gpu/cuda_limits.hpp"
 #include "pair_histogram/problem.hpp"
 

@@ -6,9 +6,9 @@
 // tile from shared memory. A point is loaded once per block instead of once per warp, and the loads are coalesced: one
 // request for 32 consecutive points.
 //
-// On early GPUs, which did not cache global memory, tiling was essential. On today's GPUs the first-level cache uses
-// the same memory as tiles and is nearly as fast without tiling. The atomic additions hide the remaining difference.
-// The rung shows this and prepares the next one.
+// On early GPUs, which did not cache global memory, tiling was essential. On today's GPUs the first-level cache is in
+// the same memory as the tiles, so loads without tiling are nearly as fast. The atomic additions hide the remaining
+// difference. The rung shows this and prepares the next one.
 //
 // Each tile needs two barriers: one before the tile is overwritten and one after it is filled.
 //

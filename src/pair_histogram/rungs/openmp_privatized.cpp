@@ -1,13 +1,13 @@
 // openmp_privatized: each thread counts in a private histogram; the histograms are added up at the end.
 //
 // What changes from `openmp_shared`: threads share nothing while they count, so increments need no atomics and cache
-// lines stay with their core. Only the end needs synchronisation: it takes threads * bins additions, which is
-// negligible compared with n^2 / 2 pairs. This technique is called privatisation, and with it a histogram scales. Each
-// thread allocates its own histogram. No two histograms share a cache line, and on NUMA machines the pages are local to
-// the thread.
+// lines stay with their core. Synchronisation is needed only at the end, where the histograms are added up. This takes
+// threads * bins additions, a number that is negligible compared with n^2 / 2 pairs. The technique is called
+// privatisation. It lets a histogram scale with the cores. Each thread allocates its own histogram. No two histograms
+// share a cache line, and on NUMA machines the pages are local to the thread.
 //
 // The triangle of pairs is balanced as in `openmp_shared`, by dealing out single rows. Adjacent rows differ by one
-// pair, so within one portion the work of two threads differs by about one row.
+// pair, so within one portion the work of two threads differs by at most about one row of pairs.
 //
 // Work per pair: as `sequential`. Memory: one histogram per thread, 8 bytes per bin, or 24 bytes or more with weights.
 // While the histogram fits in the first-level cache (a few thousand bins), an increment costs no more than with one

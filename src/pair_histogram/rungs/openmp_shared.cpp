@@ -12,8 +12,8 @@
 //
 // Work per pair: as `sequential`, but the increment is atomic and takes its cache line away from the core that had it.
 // With weights two more atomic additions follow. Memory: one histogram for any number of threads.
-// Limits: with few bins it is slower than one thread.
-// Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
+// Limits: with few bins the rung is slower than one thread. Source: the exercise of every OpenMP course, after the
+// OpenMP specification's `atomic` construct.
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "pair_histogram/problem.hpp"

@@ -3,9 +3,9 @@
 //
 // Work for each of the n (n - 1) / 2 pairs: d subtractions, d multiplications, d - 1 additions, a square root, a
 // division and an increment. Square roots and divisions are not pipelined as well as the other operations. An increment
-// waits for the previous increment if both go to the same bin. The points are read n / 2 times, from the cache while
-// they fit. The rung uses one core and no vector instructions, and is the baseline of all speed-ups. With explicit
-// edges a binary search replaces the division. Limits: none.
+// waits for the previous increment if both go to the same bin. On average each point is read n / 2 times, from the
+// cache if all points fit there. The rung uses one core and no vector instructions, and is the baseline of all
+// speed-ups. With explicit edges a binary search replaces the division. Limits: none.
 // Source: the first program of every course on 2-body statistics; the spatial distance histogram (SDH) of molecular
 // simulation in Y.-C. Tu, S. Chen, S. Pandit, "Computing distance histograms efficiently in scientific databases"
 // (ICDE 2009).

@@ -1,4 +1,4 @@
-// simd_brute_force: vector instructions in double process as many pairs at once as a vector has lanes.
+// simd_brute_force: processes as many pairs at once as a vector of doubles has lanes.
 //
 // What changes from `openmp_privatized`:
 // * The points are copied into columns (structure of arrays), so that one load fetches the same coordinate of
@@ -34,7 +34,8 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_BRUTE_FORCE
 namespace gradus::pair_histogram_detail {
 
-// A first point and a range of second points. Plain data, because it is passed to code for other instruction sets.
+// A first point and a range of second points. The struct is plain data, because it is passed to code for other
+// instruction sets.
 struct PlainRow {
   const double* const* second;  // columns
   double first[dimension_limit];

@@ -1,13 +1,13 @@
 // simd_cells: sorts points into columns of cells, so that small groups of points visit only the points near them.
 //
-// The idea. If the bins reach only a small part of the way across the points, nearly all pairs of brute force are out
-// of reach. Sorting points into cells finds the points near a place without visiting the others, as the cell lists of
+// The idea. If the last edge is much smaller than the extent of the points, nearly all pairs of brute force are out of
+// reach. Sorting points into cells finds the points near a place without visiting the others, as the cell lists of
 // molecular dynamics do.
 //
 // * Columns. The cells form columns along the last axis, and the points of a column are contiguous in memory. The
 //   points of a column near a given height are therefore one contiguous run, which suits vector units. The column width
-//   is chosen so that a run is about one vector long, and is between a quarter of the reach and the whole reach. The
-//   cells are thin. Their number never exceeds roughly the number of points.
+//   is chosen so that a run is about one vector long, but it is at least a quarter of the reach and at most the whole
+//   reach. The cells are thin. There are at most about as many cells as points.
 // * Groups. Up to eight neighbouring points of a column share a list of nearby points. The list is collected from each
 //   column in reach of the group's bounding box. In such a column, the run that may be near enough is scanned. The
 //   points whose distance from the box is within reach are packed (Compress) into the list. The filter of simd_filter
@@ -23,8 +23,8 @@
 // * In a triclinic cell the coordinates are relative to its brick (cell.hpp). The brick is an axis-aligned box whose
 //   faces join with a shift: one turn around the third edge also shifts the first two coordinates. The columns run
 //   along the first edge. One turn around the first edge returns to the same place, so coordinates along it wrap as in
-//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately. The run of
-//   points in an image has the origin of that image's coordinates. A list thus costs the same as in a box, whatever the
+//   a box. Across the columns, each image (turn) of a column that can be in reach is visited separately. Each run of
+//   points stores the origin of the coordinates in its image. A list thus costs the same as in a box, whatever the
 //   cell. No image is missed or counted twice if the bins end below half of the least height by more than the filter's
 //   error bound.
 // * The order of counting does not matter, because counts are integers and the canonical rule decides doubtful pairs
@@ -34,10 +34,10 @@
 // Work, if a point has m neighbours within reach: about 1.5 m filtered pairs per point and 3 m packed coordinates per
 // group. Each pair is visited from only one of its two points. Sorting takes three passes over the points.
 // Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
-// Limits: if most points crowd into a few cells, it degrades to brute force with overhead. In a triclinic cell,
-// simd_filter takes over if the bins end at, or too close to, half of the least height.
-// Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
-// interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
+// Limits: if most points crowd into a few cells, the rung degrades to brute force with overhead. In a triclinic cell,
+// simd_filter takes over if the bins end at, or too close to, half of the least height. Source: B. Quentrec, C. Brot
+// (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair interactions on SIMD architectures"
+// (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -71,7 +71,8 @@ struct CellList {
   alignas(64) std::int64_t weights[list_room];
 };
 
-// A group of points and the runs of points that may be near it. If `own`, the first run begins with the group itself.
+// A group of points and the runs of points that may be near it. If `own` is true, the first run begins with the group
+// itself.
 struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
@@ -214,7 +215,8 @@ namespace {
 constexpr std::int64_t group_points = 8;
 constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
-// The most second points per call of a kernel. With this number the counters do not overflow within a call.
+// The greatest number of second points per call of a kernel. Up to this number, the counters cannot overflow within a
+// call.
 constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;
 // With weights the limit is lower, because sums of several words take longer.
 constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;
@@ -242,9 +244,9 @@ struct Axis {
                     : static_cast<std::int64_t>(coordinate) + (std::int64_t{1} << (span_bits - 1));
   }
   // Returns the cell at a number of steps from the lower end. A periodic axis continues past both ends. On an open axis
-  // the end cells hold all points beyond them. Sorting and searching both use this function, which is monotonic. A
-  // search from low - reach to high + reach therefore finds every point in that range, even on the upper border of the
-  // last cell.
+  // the first and last cells also hold all points beyond the ends. Sorting and searching both use this function, which
+  // is monotonic. A search from low - reach to high + reach therefore finds every point in that range, even on the
+  // upper border of the last cell.
   std::int64_t cell(std::int64_t from_end) const {
     const std::int64_t any = (from_end * cells) >> span_bits;
     return periodic ? any : std::clamp<std::int64_t>(any, 0, cells - 1);
@@ -278,7 +280,7 @@ struct CellRanges {
 struct Grid {
   Axis axis[dimension_limit];  // [0] and [1] are across the columns, [2] is along them
   double length_per_step[dimension_limit] = {};
-  // In a brick, shift[i][j] is how many steps along axis j one turn around axis i moves a point.
+  // In a brick, one turn around axis i moves a point by shift[i][j] steps along axis j.
   double shift[dimension_limit][dimension_limit] = {};
 
   std::int64_t columns() const { return axis[0].cells * axis[1].cells; }
@@ -345,7 +347,7 @@ class SortedPoints {
     return column < 0 ? 0 : std::bit_cast<std::int32_t>(columns_.columns()[column][place]);
   }
   const std::int64_t* weights() const { return weights_.data(); }
-  /// Sets the weights, in sorted order.
+  /// Sets the weights, which must be in the order of the sorted points.
   void take_weights(FilterWeights weights) { weights_ = std::move(weights); }
   std::span<const std::int32_t> order() const { return {order_.data(), static_cast<std::size_t>(order_.size())}; }
   std::int64_t start(std::int64_t cell) const { return starts_[cell]; }
@@ -426,7 +428,7 @@ class CellCounter {
       if (axis.periodic && (across == 2 || !in_brick_))  // in a brick, each image is handled separately
         longest_[across] = std::clamp<std::int64_t>((std::int64_t{1} << 31) - axis.reach - 8, 0, longest_[across]);
     }
-    // The distance from the box never exceeds the distance from a point in the box. The factor 1.001 covers float
+    // A point is at most as far from the group's box as it is from any point in the box. The factor 1.001 covers float
     // rounding.
     group_.first = first.columns();
     group_.second = second.columns();
@@ -450,7 +452,7 @@ class CellCounter {
   }
 
  private:
-  // Adds points to the group while the next points are close together, and computes the group's bounding box.
+  // Adds the next points to the group as long as it stays small enough, and computes the group's bounding box.
   void gather_group(std::int64_t end) {
     for (int across = 0; across < dimension_limit; ++across)
       low_[across] = high_[across] =
@@ -482,7 +484,8 @@ class CellCounter {
     }
   }
 
-  // Returns a lower bound for the squared distance between a grid cell and [low, high], in cells of the plan.
+  // Returns a lower bound for the squared distance between a grid cell and the range [low, high] along an axis. The
+  // unit of length is a cell of the plan.
   double square_apart(int across, std::int64_t cell, std::int64_t low, std::int64_t high) const {
     const Axis& axis = grid_.axis[across];
     if (axis.cells == 1) return 0;
@@ -493,14 +496,15 @@ class CellCounter {
     return in_cells * in_cells;
   }
 
-  // Calls body(cell, lower bound of the cell's squared distance) for the cells of an axis that may be near the group.
+  // Calls body(cell, square) for each cell of an axis that may be near the group. `square` is a lower bound for the
+  // squared distance between the cell and the group.
   template <class Body>
   void visit_near(int across, const Body& body) const {
     const Axis& axis = grid_.axis[across];
     const auto square = [&](std::int64_t cell) { return square_apart(across, cell, low_[across], high_[across]); };
     const std::int64_t low = axis.cell(low_[across] - axis.reach);
     const std::int64_t high = axis.cell(high_[across] + axis.reach);
-    if (high - low + 1 >= axis.cells) {  // visits all cells, some of which may be near on both sides
+    if (high - low + 1 >= axis.cells) {  // visits each cell once; a cell may be near on both sides
       for (std::int64_t cell = 0; cell < axis.cells; ++cell) body(cell, axis.periodic ? 0.0 : square(cell));
       return;
     }
@@ -523,9 +527,9 @@ class CellCounter {
     });
   }
 
-  // Calls body(cell, turns, squared distance) for the images of cells across a brick that may be near the group. An
-  // image of a cell is the cell after `turns` turns around the axis. Turns around other axes have already shifted the
-  // group down by `shift` steps.
+  // Calls body(cell, turns, square) for each image of a cell that may be near the group. The cells belong to an axis
+  // across the columns of a brick. The image is the cell after `turns` turns around the axis, and `square` is its
+  // squared distance. Turns around other axes have already shifted the group down by `shift` steps.
   template <class Body>
   void visit_images(int across, std::int64_t shift, const Body& body) {
     const Axis& axis = grid_.axis[across];
@@ -543,8 +547,8 @@ class CellCounter {
     }
   }
 
-  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which they do
-  // not wrap.
+  // Sets the origin of a cell image's coordinates to the middle of the group, or to the nearest place at which the
+  // coordinates do not wrap.
   void place_image(int across, std::int64_t cell, std::int64_t shift) {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
@@ -585,8 +589,8 @@ class CellCounter {
   }
 
   // Adds the runs of a column that may be near the group. Leaves out points before place `from`. `square` is the
-  // squared distance of the column. The search uses the group's position shifted down by `shift` steps. If a run begins
-  // at `from`, it is added first.
+  // squared distance between the column and the group. The search uses the group's position shifted down by `shift`
+  // steps. If a run begins at `from`, it is added first.
   void add_column(std::int64_t column, double square, std::int64_t from, std::int64_t shift = 0) {
     const Axis& axis = grid_.axis[2];
     const double rest = std::sqrt(group_.greatest_square - square) / cells_per_step_[2];
@@ -598,7 +602,8 @@ class CellCounter {
       image_.end = second_.start(column * axis.cells + near.part[part].end);
       if (image_.begin < image_.end) runs_.push_back(image_);
     }
-    // The group's own run must be the first, even if the range of cells wraps and the group is in its second part.
+    // The run that begins with the group must be the first, even if the range of cells wraps and the group is in the
+    // second part of the range.
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 

@@ -2,21 +2,21 @@
 // points are counted at once.
 //
 // The idea. The distances between two groups of points are at least the distance of the groups' bounding boxes and at
-// most the distance of the boxes' farthest corners. If both bounds are in one bin, so are all n1 n2 pairs, and a single
-// test settles the two boxes: it counts all their pairs. Otherwise smaller groups are tested, and finally single
-// points.
+// most the distance of the boxes' farthest corners. If both bounds are in the same bin, all pairs of the two groups are
+// in this bin. A single test then settles the two boxes: it counts all these pairs at once. Otherwise smaller groups
+// are tested, and finally single points.
 //
 // * The tree is a kd-tree with nodes of only three sizes: 256 points, 16 points (leaves) and one point. A vector unit
 //   tests 16 boxes against one box in less time than it takes to follow a pointer, so more levels would not pay. The
 //   top level takes n^2 / 2 / 65536 tests.
 // * Boxes are stored by column, as centre and half extent. A test computes |difference of the centres| and subtracts
 //   the half extents for the lower bound, or adds them for the upper bound. It takes the square roots of both sums of
-//   squares, and checks that both are in one bin. It allows a margin of several times the filter's error
+//   squares, and checks that both roots are in the same bin. It allows a margin of several times the filter's error
 //   (FilterPlan::error), which also covers the rounding of the boxes. In a periodic box the test uses the difference to
 //   the nearest image and caps separations at half of the box. This is valid because the separation changes no faster
 //   than the difference.
-// * A node of 256 points collects the nodes that a test against it did not settle. Each of its 16 leaves then tests
-//   the leaves of the collected nodes. It takes 32 of these nodes at a time, so that they stay in the cache.
+// * A node of 256 points collects the nodes that a test against it did not settle. Each of its 16 leaves then tests the
+//   leaves of the collected nodes, 32 of these nodes at a time, so that they stay in the cache.
 // * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates the least and greatest
 //   distance of two leaves, so each pair of points is on one side of the edge or the other. Two comparisons of the
 //   squared distance decide this without a root: one with slightly less than the edge's square and one with slightly
@@ -28,7 +28,7 @@
 //
 // What changes from `simd_filter`: fewer pairs are counted one by one. With bins of width w and leaves of side a, about
 // 1.4 a / w of the pairs remain in three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the
-// method pays for many points and few bins. Pairs beyond the last edge count as one wide bin.
+// method pays for many points and few bins. The range beyond the last edge is treated as one wide bin.
 // Memory: 4 d + 20 bytes per point while the tree is built. Afterwards 4 d + 4 bytes per point, plus d / 2 for the
 // boxes.
 // Limits: no weights; at most 2^28 points.
@@ -83,8 +83,8 @@ struct DividedLeaf {
   std::int64_t edge;
 };
 
-// The trees that the kernels read, and the results that they store. Plain data, because it is passed to code for other
-// instruction sets.
+// The trees that the kernels read, and the results that they store. The struct is plain data, because it is passed to
+// code for other instruction sets.
 struct TreeView {
   const float* const* first_points;
   const float* const* second_points;
@@ -93,22 +93,24 @@ struct TreeView {
   BoxColumns second_nodes;
   BoxColumns second_leaves;
   std::int64_t second_node_count;
-  bool later;                       // true for one set of points, whose points are paired only with later points
+  bool later;                       // true if each point is paired only with later points of the same set
   float margin;                     // margin of a distance, in cells
   float plain_magic;                // FilterView::magic without its margin
   float longest[dimension_limit];   // greatest separation per column, in cells
   const std::uint16_t* low_slots;   // slot at the lower end of each cell; null if cells are bins
   const std::uint16_t* high_slots;  // slot at the upper end of each cell
   std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
-  std::uint32_t unsettled;          // stand-in slot number for a pair of boxes that is not settled
-  std::uint64_t* counts[3];         // by slot: settled pairs of two nodes; of two leaves; of a point and a leaf
+  std::uint32_t unsettled;          // slot number that marks a pair of boxes as not settled
+  // Three arrays, indexed by slot: how many pairs of two nodes, of two leaves, and of a point and a leaf were settled.
+  std::uint64_t* counts[3];
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
   std::uint32_t copy[filter_block];
-  const float* below_edge;    // by slot: a squared distance below this is certainly before the slot
-  const float* past_edge;     // by slot: a squared distance of at least this is certainly not before the slot
-  std::uint64_t* at_edge;     // by slot: number of leaf pairs that are divided only by the slot's lower edge
-  std::uint32_t* after_edge;  // by slot and lane: how many point pairs of these leaf pairs are not before the edge
-  std::int32_t* nodes;        // the nodes that the test against the current node did not settle
+  const float* below_edge;  // by slot: a squared distance below this value is certainly before the slot
+  const float* past_edge;   // by slot: a squared distance of at least this value is certainly not before the slot
+  std::uint64_t* at_edge;   // by slot: number of leaf pairs that are divided only by the slot's lower edge
+  // By slot and lane: the number of point pairs, in the leaf pairs of `at_edge`, that are not before the edge.
+  std::uint32_t* after_edge;
+  std::int32_t* nodes;  // the nodes that the test against the current node did not settle
   std::int64_t node_count;
   PackedLeaves* packed;
 };
@@ -138,16 +140,16 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   return box;
 }
 
-// The result of testing several boxes against one box: the open boxes, which the test did not settle, and for each of
-// them the slot of its greatest distance from the one box.
+// The result of testing several boxes against one box: the open boxes, which the test did not settle, and for each open
+// box the slot of its greatest distance from the one box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
   hn::Mask<Integers> divided;  // open boxes divided by a single edge, the lower edge of their slot in `slots`
   IntegerVector slots;
 };
 
-// Tests the boxes that begin at `place` against the box `first`. Uses only the lanes [from, to). Counts the settled
-// boxes of these lanes, and returns the open ones.
+// Tests a vector of boxes, which starts at index `place` of `boxes`, against the box `first`. Uses only the lanes
+// [from, to) of the vector. Counts the settled boxes in these lanes, and returns the open ones.
 template <int D, bool periodic>
 HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
                                   const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
@@ -213,7 +215,8 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   }
 }
 
-// Two squared distances. Between them, the canonical rule must decide on which side of an edge a pair is.
+// Two bounds of squared distances near an edge. If the squared distance of a pair is between the bounds, the canonical
+// rule must decide on which side of the edge the pair is.
 struct EdgeBounds {
   FloatVector below;
   FloatVector past;
@@ -247,7 +250,7 @@ HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::i
   }
 }
 
-// Counts the pairs of two leaves that one edge divides. Needs no root, and keeps the counts in registers.
+// Counts the pairs of two leaves that one edge divides. The function needs no root and keeps the counts in registers.
 template <int D, bool periodic>
 HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Numbers u;
@@ -497,7 +500,7 @@ class Tree {
       try {
         middle = halve(begin, end, [&] { look.honour_stop(); });
       } catch (const InterruptedError&) {
-        return;  // no exception may leave a task; the caller sees the stop request, too
+        return;  // no exception may leave a task; the caller checks for a stop request itself
       }
     }
 #pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)
@@ -506,7 +509,7 @@ class Tree {
 #pragma omp taskwait
   }
 
-  // Partitions a range at the median of its longest side and returns the middle. Calls `look` at every comparison.
+  // Partitions a range at the median of its longest side and returns the middle. Calls look() at every comparison.
   template <class Look>
   TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
     const auto lower = [&](std::int64_t dim) {
@@ -526,7 +529,8 @@ class Tree {
     return middle;
   }
 
-  // Rounds centres to the form of coordinates, and half extents up, so that each box still contains its points.
+  // Encloses the points in boxes. Rounds centres to the form of the points' coordinates. Rounds half extents up, so
+  // that each box still contains its points.
   void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads, const std::stop_token& stop) {
     const std::int64_t count = node_count() * (node_points / points_of_a_box);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -689,7 +693,7 @@ class TreeCounter {
     tree_.after_edge = after_edge_.data();
   }
 
-  // Moves the pairs that are not before a slot's lower edge from the previous slot to the slot.
+  // Moves the pairs that are not before a slot's lower edge from the previous slot to this slot.
   void gather_after_edges() {
     for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
       const std::uint64_t pairs = std::exchange(after_edge_[at], 0);

@@ -47,8 +47,8 @@
 #define GRADUS_PAIR_HISTOGRAM_SIMD_FILTER
 namespace gradus::pair_histogram_detail {
 
-// The pairs of two ranges of points. If `later`, both ranges are from one set, and each point is paired only with later
-// points.
+// The pairs of two ranges of points. If `later` is true, both ranges are from one set, and each point is paired only
+// with later points.
 struct FilterTiles {
   const float* const* first;
   const float* const* second;

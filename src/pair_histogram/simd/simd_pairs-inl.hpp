@@ -65,7 +65,7 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
 
 // Returns squared distances in a triclinic cell. If the difference of two coordinates is within four steps of half a
 // turn, the canonical rule may round its fraction in the other direction. Two such points are at least half a height
-// apart, up to rounding. They get a distance at the last edge, which makes the pair doubtful.
+// apart, up to rounding. These points get a distance at the last edge, which makes the pair doubtful.
 HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                        std::int64_t place) {
   const Floats f;
@@ -121,7 +121,7 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Moves the lanes from `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
+// Sets the lanes from number `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));
@@ -261,8 +261,8 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       }
       count_joint(view, fixed, numbers, places);
     }
-    // Fills the vectors at the end up to a whole joint counter. This avoids an unpredictable branch on the number of
-    // vectors.
+    // The last joint counter always gets `joint` vectors. If fewer remain, the others have no lanes with pairs. This
+    // avoids an unpredictable branch on the number of vectors.
 #pragma GCC unroll 4
     for (int digit = 0; digit < joint; ++digit) {
       const std::int64_t last = vectors - 1;

@@ -16,7 +16,7 @@ constexpr std::int64_t counters_of_more = 19000;
 constexpr std::int64_t copied_counters = 9500;
 constexpr int most_joint = 4;
 constexpr std::int64_t spare_cells = 8;  // cells past the last edge, so that the last cell is certainly beyond the bins
-constexpr std::int64_t least_cells = 4096;  // cells of FilterPlan::by_cell
+constexpr std::int64_t least_cells = 4096;  // least number of cells of FilterPlan::by_cell
 constexpr std::int64_t cells_to_an_edge = 128;
 constexpr double most_doubtful = 0.25;  // greatest share of the pairs that may be doubtful
 constexpr std::int64_t slot_limit = 60000;
@@ -39,8 +39,8 @@ std::int64_t counter_copies(std::int64_t counters) {
 
 }  // namespace
 
-// Returns an upper limit for the error of a distance up to `cells_reached`. Both are in cells, and there are
-// `per_length` cells per unit of length.
+// Returns an upper limit for the error of distances up to `cells_reached`. The error and the distances are in cells,
+// and there are `per_length` cells per unit of length.
 //
 // Let u be 2^-24, and let U be an upper limit of the coordinates in cells. Each form of coordinates has the following
 // rounding errors in each column. A step is the unit of integer coordinates.
@@ -65,7 +65,7 @@ std::int64_t counter_copies(std::int64_t counters) {
 // local, in a cell's brick (U is measured from a local origin that is at most U from the group's origin):
 //   one step for each of the two truncated coordinates
 //   half a step for the shift of the image
-//   5 u U for each of the two coordinates: conversion and factor of 2 U, the origin's position, and the sum, less the
+//   5 u U for each of the two coordinates: conversion and factor of 2 U, the origin's position, and the sum, minus the
 //     errors named above
 //
 // wrapped, in open space: as for floats
@@ -120,8 +120,8 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    // The centre is rounded. If points are a few ulps apart, its distance to one end may be as large as the whole
-    // extent.
+    // The centre is rounded. If points are a few ulps apart, the distance from the centre to one end may be as large as
+    // the whole extent.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
     half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
     if (coordinates == FilterCoordinates::wrapped && problem.space() == Space::box)
@@ -152,10 +152,11 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a few roundings. The error of each is at most proportional to the extent of all positions.
+  // A position undergoes a few roundings. The error of each rounding is at most proportional to the extent of all
+  // positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
-    double most = 0;  // the sum of a fraction's terms; kernels rely on an error below 2^-30
+    double most = 0;  // the greatest sum of a fraction's terms; kernels need fractions with errors below 2^-30
     for (int vector = 0; vector < dimension_limit; ++vector) {
       double terms = 0;
       for (std::size_t axis = 0; axis < problem.box.size(); ++axis) {
@@ -172,16 +173,17 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
   return true;
 }
 
-// Returns true if at most one image of each pair can be in the bins. In a brick, the distances of two images of a pair
-// add up to at least the least height. So if one image may be in the bins, all other images must be certainly beyond
-// them. With `integers` the kernels ensure this.
+// Returns true if at most one image of each pair can be in the bins or in doubt. In a brick, the distances of two
+// images of a pair add up to at least the least height. It therefore suffices that the reach and the range of doubtful
+// distances end below half of the least height. For the coordinates `integers`, the kernels keep the images apart.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
   const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||
          reach + in_doubt / cells_per_length < half_height * (1 - 0x1p-40);
 }
 
-// Uses the bins as cells, if they have one width and the last bin is not cut off. Returns false if that is impossible.
+// Uses the bins as cells. Returns false if this is impossible: if the bins have different widths or are too many, if
+// the last bin is cut off, or if too many pairs would be doubtful.
 bool FilterPlan::use_bins_as_cells(const Bins& bins) {
   const std::int64_t count = bins.count();
   if (!(bins.width() > 0) || count > 1 << 18) return false;
@@ -323,7 +325,8 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
     view_.joint = pairs_to_a_counter(plan.cells);
   }
   view_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
-  view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;  // the margin is below one cell
+  // Exact, because the margin is below one cell.
+  view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;
   view_.radix = static_cast<std::uint32_t>(plan.cells);
   set_up_counters();
   view_.counters = counters_.data();

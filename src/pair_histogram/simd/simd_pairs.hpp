@@ -25,7 +25,7 @@ constexpr std::int64_t padded(std::int64_t points) {
   return (points + overshoot + filter_block - 1) / filter_block * filter_block;
 }
 
-/// Upper limit for the entries of FilterPlan::by_cell.
+/// The greatest number of entries of FilterPlan::by_cell.
 constexpr std::int64_t filter_cells_limit = 65536;
 
 /// The number of bits of integer coordinates in open space. Differences of such coordinates do not wrap in 32 bits.
@@ -46,30 +46,34 @@ constexpr std::int64_t doubt_room = 256;    // number of entries that one step o
 constexpr int in_a_cell = 4;
 
 enum class FilterCoordinates : std::uint8_t {
-  floats,    ///< open space: floats in cells, relative to the centre of all points
-  integers,  ///< 2^32 steps span the box or a cell's vector; wrapped differences give the nearest image
-  local,     ///< integers that the variant converts to floats near a place; in a cell, along the axes of its brick
-  wrapped    ///< floats for a GPU, whose kernel finds the nearest image in the box or in the cell's brick
+  floats,    ///< open space: floats, in cell widths, relative to the centre of all points
+  integers,  ///< 2^32 steps span the box or a triclinic cell's vector; wrapped differences give the nearest image
+  /// Integers, which the variant converts to floats near an origin. In a triclinic cell, the floats are along the axes
+  /// of the cell's brick.
+  local,
+  /// Floats for a GPU, whose kernel finds the nearest image in the box or in the brick of the triclinic cell.
+  wrapped
 };
 
-/// The bins, counters and queue as kernels see them. Plain data, because it is passed to code for other instruction
-/// sets. Distances are in cells. With `by_cell` the cells are narrower than the bins, otherwise they are the bins.
+/// The bins, counters and queue as kernels see them. The struct is plain data, because it is passed to code for other
+/// instruction sets. Distances are in cell widths. If `by_cell` is used, the cells are narrower than the bins.
+/// Otherwise the cells are the bins.
 struct FilterView {
   int dimensions = 3;
   bool periodic = false;      ///< true if coordinates are integers
-  bool triclinic = false;     ///< true if coordinates are along the vectors of a cell
+  bool triclinic = false;     ///< true if coordinates are along the vectors of a triclinic cell
   float scale[3] = {};        ///< number of cells per integer step
-  float steps[3][3] = {};     ///< length of one step along each vector, in cells
+  float steps[3][3] = {};     ///< length of one step along each vector, in cell widths
   float edge_square = 0;      ///< a squared distance that makes a pair doubtful
   float greatest_square = 0;  ///< upper limit to which larger squared distances are reduced
   float magic = 0;            ///< number whose addition to a distance leaves a fixed-point number in the low bits
-  int fraction_bits = 0;      ///< fraction bits of the fixed-point number
+  int fraction_bits = 0;      ///< number of fraction bits of the fixed-point number
   std::uint32_t certain = 0;  ///< a pair is certain if one of these bits is set
   int joint = 0;              ///< number of pairs that share an increment; 0 if each pair is counted by `by_cell`
   std::uint32_t radix = 1;    ///< number of bins, the base of the digits of a joint counter
-  std::uint32_t ahead = 0;    ///< number to subtract from the bits above the fraction to get the cell
-  /// Per lane: the number to subtract from a joint number to get its counter. With by_cell: the start of the lane's
-  /// copy.
+  std::uint32_t ahead = 0;    ///< number that must be subtracted from the bits above the fraction to get the cell
+  /// Per lane: the number that must be subtracted from a joint number to get its counter. If `by_cell` is used: the
+  /// start of the lane's copy of the counters.
   std::uint32_t base[filter_block] = {};
   std::uint32_t* counters = nullptr;
   const std::uint16_t* by_cell = nullptr;  ///< slot of each cell, or `doubtful` for a cell that is too near an edge
@@ -91,10 +95,10 @@ struct FilterPlan {
   std::array<double, dimension_limit> origin{};            ///< origin of the coordinates
   Brick brick;                                             ///< brick of a triclinic cell; unused by `integers`
   std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
-  double error = 0;                                        ///< upper limit of the error of a distance, in cells
+  double error = 0;                                        ///< upper limit of the error of a distance, in cell widths
   std::int64_t cells = 1;              ///< number of cells; the last one holds all pairs beyond the bins
   bool joint = false;                  ///< true if the cells are the bins
-  std::vector<std::uint16_t> by_cell;  ///< empty if `joint`
+  std::vector<std::uint16_t> by_cell;  ///< empty if `joint` is true
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;
@@ -109,7 +113,8 @@ struct FilterPlan {
   double error_at(double cells_per_length, double cells) const;
   bool use_bins_as_cells(const Bins& bins);
   bool use_fine_cells(const Bins& bins);
-  /// The greatest distance of a coordinate from the origin. If `wrapped` in a box, also the greatest separation.
+  /// The greatest distance of a coordinate from the origin. For `wrapped` coordinates in a box: twice this distance, or
+  /// the length of the box if that is greater.
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
@@ -120,8 +125,8 @@ struct FilterPlan {
 
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
-/// Coordinates for the kernels, stored by column and padded. They are in cells from the plan's origin, or are the
-/// plan's integers.
+/// Coordinates for the kernels, stored by column and padded. The coordinates are either floats or the integers that
+/// the plan defines. Floats are in cell widths and relative to the plan's origin.
 template <class T>
 class FilterColumns {
  public:
@@ -136,7 +141,7 @@ class FilterColumns {
   std::array<const float*, dimension_limit> pointers_{};
 };
 
-/// Weights as encoded by WeightSums, padded with zeros as the columns are.
+/// Weights as encoded by WeightSums, padded with zeros to the length of the columns.
 class FilterWeights {
   static constexpr std::int64_t stretch = core::chunk_length(std::int64_t{1} << 30, 16);
 
@@ -159,8 +164,8 @@ class FilterWeights {
   Buffer<std::int64_t> weights_;
 };
 
-/// Returns the weights of the first points of pairs. The next function returns the weights of the second points. Both
-/// results are equal unless the problem is `cross`.
+/// Returns the weights of the first points of pairs. second_weights() returns the weights of the second points. Without
+/// a second set, the two functions return the same weights.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
   return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
@@ -180,8 +185,8 @@ class FilterCounters {
   FilterCounters& operator=(const FilterCounters&) = delete;
 
   FilterView& view() { return view_; }
-  /// Announces that at most `pairs` more pairs follow before the next call. Empties the counters if they could
-  /// overflow.
+  /// Announces that at most `pairs` more pairs follow before the next call of expect(). Empties the counters if they
+  /// could overflow.
   void expect(std::uint64_t pairs) {
     if ((expected_ += pairs) > counter_limit) empty_counters(pairs);
   }
@@ -248,7 +253,7 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
 /// Returns the memory of a filtering variant that needs `more` bytes. If the fallback count_in_double() needs more
-/// memory, returns that.
+/// memory, returns the memory of the fallback.
 inline core::Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
   return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
 }

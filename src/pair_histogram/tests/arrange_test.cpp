@@ -1,4 +1,4 @@
-// Tests open directions, dimensions and folding. The expected results use the nearest of many images.
+// Tests open directions, dimensions and folding. The expected results are computed from the nearest of many images.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace room = pair_histogram_detail;
 using Vector = std::array<double, 3>;
 using Vectors = std::vector<Vector>;
 
-/// Returns points whose fractions of the vectors go from `low` to `high` in steps that float can represent.
+/// Returns random points whose fractions of the vectors are between `low` and `high`. Coordinates are rounded to
+/// multiples of 1/4096, which float represents exactly.
 template <class T>
 Matrix<T> points_in(const Vectors& vectors, std::int64_t count, double low = 0, double high = 1, unsigned seed = 1) {
   std::mt19937_64 numbers(seed);
@@ -240,7 +241,7 @@ TEST(PairHistogramDirections, FlatPointsHaveNoShells) {
   options.dimensions = "xz";
   EXPECT_EQ(pair_histogram(points, options).flat, "");
   options.dimensions = "";
-  options.box = {10, 6, 12};  // the box is not thin
+  options.box = {10, 6, 12};  // the shortest length exceeds half of the others, so the points are not a layer
   EXPECT_EQ(pair_histogram(points, options).flat, "");
   options.box = {};
   EXPECT_EQ(pair_histogram(points, options).flat, "");

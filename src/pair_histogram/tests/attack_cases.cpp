@@ -89,7 +89,8 @@ class Maker {
       for (std::vector<T>& row : *rows) visit(row);
   }
 
-  /// Makes a box that contains all points. Moves some points to its borders or to separations of half its length.
+  /// Makes a box that contains all points. Moves some points to the box's borders, or half of its length away from a
+  /// border.
   void make_box() {
     made_.kind += "; box";
     const bool origin = random_.chance(0.6);
@@ -103,7 +104,7 @@ class Maker {
         first = false;
       });
       double corner = origin ? low : 0;
-      if (!origin)  // without an origin, all coordinates must be positive
+      if (!origin)  // without an origin, no coordinate may be negative
         each_row([&](std::vector<T>& row) { row[dim] = static_cast<T>(number(row[dim]) - low); });
       double highest = 0;
       each_row([&](const std::vector<T>& row) { highest = std::max(highest, number(row[dim]) - corner); });
@@ -116,7 +117,7 @@ class Maker {
       length = std::max({length, highest, 8 * std::numeric_limits<double>::denorm_min()});
       made_.options.box.push_back(length);
       made_.options.box_origin.push_back(corner);
-      // Moves points to the borders and to half a length from the borders, where T can represent these places.
+      // Moves points to the borders and to quarters of the length, where T can represent these places.
       each_row([&](std::vector<T>& row) {
         if (!random_.chance(0.2)) return;
         const auto to = static_cast<T>(corner + length * random_.pick<double>({0, 0.25, 0.5, 0.75, 1}));
@@ -213,8 +214,7 @@ class Maker {
     return least;
   }
 
-  /// Returns the distance of two points, or of two coordinates of a point. Bins that begin there begin at real
-  /// distances.
+  /// Returns the distance of two random points. It is useful as a bin edge, because a pair is then exactly at the edge.
   double some_distance() {
     if (made_.points.size() < 2) return 1;
     const std::vector<T>& a = made_.points[size(random_.below(static_cast<std::int64_t>(made_.points.size())))];

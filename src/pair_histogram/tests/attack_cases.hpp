@@ -19,8 +19,8 @@ struct PairCase {
   Rows<T> others;
   std::vector<T> weights;
   std::vector<T> other_weights;
-  std::int64_t room = 0;        ///< unused elements between two rows
-  PairHistogramJob<T> options;  ///< the views in it are empty
+  std::int64_t room = 0;        ///< number of unused elements between two rows
+  PairHistogramJob<T> options;  ///< the views in `options` are empty
 };
 
 template <class T>

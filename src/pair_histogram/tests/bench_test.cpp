@@ -98,7 +98,7 @@ TEST(PairHistogramBench, what_cannot_be_counted_is_refused) {
   EXPECT_THROW(measured(with(small, {{"bins", "0"}}), {}), UsageError);
   EXPECT_THROW(measured({{"data", "uniform"}}, {}), UsageError);  // bins are missing
   EXPECT_THROW(measured(with(small, {{"shape", "1x3"}}), {}), UsageError);
-  // The points are in [0, 10).
+  // The points are in [0, 10), so some are outside this box.
   EXPECT_THROW(measured(with(small, {{"shape", "900x3"}, {"box", "5,5,5"}, {"bins", "4"}}), {}), InputError);
 }
 

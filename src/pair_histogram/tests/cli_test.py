@@ -473,7 +473,7 @@ class PairHistogram(Case):
         return self.file(name, b"".join(parts))
 
     def test_triclinic_cells_in_every_writing(self):
-        """Three distances of atoms: 1 (by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt(5)."""
+        """The distances of three atoms: 1 (to an image shifted by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt(5)."""
         atoms = [(0.5, 0.5, 0.5), (4.5, 7.5, 0.5), (0.5, 0.5, 8.5)]
         text = "".join("H %g %g %g\n" % atom for atom in atoms)
         job = ("--bin-width", 0.8, "--bins", 4)
@@ -500,7 +500,7 @@ class PairHistogram(Case):
         # The bins end at half of the least height. The least height belongs to vector b and is 800 / |c x a| = 8.
         self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
         self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
-        # These points were moved by lattice vectors.
+        # These are the same three points, moved by vectors of the lattice.
         moved = self.file("m.csv", "0.5,0.5,0.5\n-13.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
         self.refused(3, "pair-histogram", moved, *job, "--box", cell, says=["m.csv", "row 1", "outside the periodic box", "around the cell", "--fold"])
         self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
@@ -542,8 +542,8 @@ class PairHistogram(Case):
         return self.file(name, "\n".join(lines) + "\n")
 
     def test_long_vectors_count_as_short_ones(self):
-        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). Of all its
-        cells, the one with the greatest least height has 9.42."""
+        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). The
+        greatest least height of any cell of this lattice is 9.42."""
         long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
         points = self.lattice_points("long.csv", long)
         job = ("--bin-width", 1, "--bins", 4, "--fold")
@@ -834,7 +834,8 @@ class Bench(Case):
         edges = self.file("edges.csv", "1\n3\n4\n")
         result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
                               "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
-        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)  # the warning is given once, although the file is read for each type
+        # The warning is given once, although the file is read once per element type.
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is read as a row"), 1)
         answer = json.loads(result.stdout)
         group = answer["groups"][0]
         self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))

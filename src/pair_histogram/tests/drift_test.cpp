@@ -1,4 +1,5 @@
-// Tests that the files on disk, the table of variants and the documents agree. The k-means tests test the check itself.
+// Tests that the files on disk, the table of variants and the documents agree. The drift test of k-means also tests
+// this check itself.
 #include <gtest/gtest.h>
 
 #include "pair_histogram/problem.hpp"

@@ -93,8 +93,8 @@ TEST(Bins, NiceWidthsGiveNiceEdges) {
   const room::Bins bins(PairHistogramBins{.bin_width = 500, .bins = 80, .edges = {}, .cutoff = 0});
   for (std::size_t bin = 0; bin <= 80; ++bin) {
     EXPECT_EQ(bins.edges()[bin], 500.0 * static_cast<double>(bin));
-    // A threshold may be below the square of its edge, because the square root of a double just below the square may
-    // round up to the edge.
+    // A threshold may be below the square of its edge: the square root of a double just below that square may round up
+    // to the edge.
     EXPECT_LE(bins.thresholds()[bin], 250000.0 * static_cast<double>(bin * bin));
   }
 }
@@ -202,7 +202,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
-  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box is long
+  outside(3, 2) = 10;  // valid, because it is on the border; but its distance from row 17 exceeds the length of the box
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
@@ -262,8 +262,8 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
   try {
     run(points, bins_of(1, 5), execution);
     FAIL() << "a CPU variant ran on a GPU";
-  } catch (const UnsupportedError&) {  // there is no GPU
-  } catch (const UsageError&) {        // there is a GPU, but the variant does not run on it
+  } catch (const UnsupportedError&) {  // thrown if there is no GPU
+  } catch (const UsageError&) {        // thrown if there is a GPU, because the variant does not run on it
   }
 }
 
@@ -310,7 +310,7 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   const PairHistogramShape shape{.points = 5, .element_bytes = 8};
   const std::uint64_t few = pair_histogram_memory(shape, bins_of(1, 10), execution).host;
   const std::uint64_t many = pair_histogram_memory(shape, bins_of(1, 1010), execution).host;
-  EXPECT_GE(many - few, 40u * 1000);  // the memory of edges, thresholds and counts
+  EXPECT_GE(many - few, 40u * 1000);  // edges, thresholds and counts alone take 40 bytes or more per bin
   execution.memory_limit = many;
   run(points, bins_of(1, 1010), execution);
   execution.memory_limit = many - 1;
@@ -342,10 +342,10 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// Fast rungs choose their portions themselves, and only the calling thread reports, so a short job makes only the
-// last report. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
+// A short job of a fast rung makes only the last report, because the rung chooses its portions itself and only the
+// calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
-  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than one portion of a thread
+  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a portion of a thread has
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
     if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
@@ -383,8 +383,8 @@ TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
-// An exception also reaches the caller from inside the work: the first report comes after 50 ms, before any variant has
-// counted all pairs.
+// The progress callback throws at its first call. This call comes after 50 ms, before any variant has counted all
+// pairs, so the exception must reach the caller from inside the work.
 TEST(PairHistogram, WhatAReportThrowsReachesTheCaller) {
   const Matrix<double> points = uniform(60000, 3);
   for (const room::Variant& variant : room::variants()) {
@@ -660,7 +660,8 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   EXPECT_EQ(sums_of({0x1p500, -0x1p500, 0x1p-1074, 0x1p500}), (std::vector<double>{0, -0x1p1000, -0x1p1000, 0x1p1000}));
   // After cancellation, a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
-  // Below the smallest double, a half rounds to even, and slightly more than a half rounds up.
+  // Sums are rounded to multiples of the smallest double, 2^-1074. Half of this double (2^-1075) and three halves are
+  // ties, which round to even. A sum slightly above half of it rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));
@@ -682,7 +683,8 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   for (double& weight : weights) weight = -weight;
   options.other_weights = {};
   options.others = {};
-  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // without others there are half as many products
+  // Without others each pair counts once instead of twice.
+  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);
 }
 
 TEST(WeightedSums, TheirWordsAreInTheEstimate) {

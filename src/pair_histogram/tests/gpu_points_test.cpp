@@ -225,7 +225,8 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
 }
 
 TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
-  constexpr std::int64_t n = 70000;  // With this number of rows, the search for the row takes more than one block
+  // With this number of rows, the kernel that finds the row needs more than one block.
+  constexpr std::int64_t n = 70000;
   Matrix<double> points = uniform(n, 3);
   Buffer<double> weights(n, 1.0);
   PairHistogramJob<double> options = bins_of(0.1, 5);
@@ -312,11 +313,12 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   options.weights = {weights.data(), 100, here};
   message = error_of<UsageError>([&] { pair_histogram(there.points(), options); });
   EXPECT_TRUE(contains(message, "weights")) << message;
-  // No error state remains on the GPU.
+  // The errors above leave no error state on the GPU.
   EXPECT_EQ(compare(there.count(), by_the_host(points.view(), bins_of(0.5, 5))), "");
 }
 
-// Memory is allocated before any byte of the points is read.
+// The views are far larger than the object to which they point. This is safe, because memory is allocated before the
+// first byte of the points is read.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const double one = 0;
   PairHistogramJob<double> options = bins_of(0.5, 5);

@@ -75,7 +75,7 @@ Vectors short_vectors(Random& random, std::size_t shape) {
   }
 }
 
-/// Returns other vectors of the same lattice. They are long, in any order, and left- or right-handed.
+/// Returns other vectors of the same lattice. These vectors are long, in any order, and left- or right-handed.
 Vectors skewed(Vectors v, Random& random) {
   constexpr std::int64_t most = 20000;
   for (int step = 0; step < 4; ++step) {
@@ -101,13 +101,13 @@ Lattice make_lattice(Random& random) {
     Lattice lattice{shapes[shape], short_vectors(random, shape), {}};
     const std::int64_t volume = determinant(lattice.short_ones);
     if (volume == 0) continue;
-    // Keeps the number of images small for the reference. Also keeps the vectors clearly not coplanar, as the library
-    // requires.
+    // This limit keeps the number of images small, because the reference visits all of them.
     long double longest = 0;
     for (const Integers& one : lattice.short_ones) longest = std::max(longest, length(one));
     if (shape == 0 && longest > 6 * least_height(lattice.short_ones)) continue;
     lattice.given = random.chance(60) ? skewed(lattice.short_ones, random) : lattice.short_ones;
     const long double lengths = length(lattice.given[0]) * length(lattice.given[1]) * length(lattice.given[2]);
+    // The library requires vectors that are clearly not coplanar. This limit rejects all others.
     if (std::abs(static_cast<long double>(volume)) < lengths * 0x1.01p-20L) continue;
     for (std::size_t i = 2; i > 0; --i)
       std::swap(lattice.given[i],
@@ -147,7 +147,7 @@ std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach)
 }
 
 /// Returns points at corners, faces and quarters of the cell. Further points are in the box around the cell or, if
-/// `unfolded`, far outside.
+/// `unfolded` is true, far outside.
 std::vector<Integers> make_points(const Vectors& v, std::int64_t count, bool unfolded, Random& random) {
   std::vector<Integers> points;
   for (std::int64_t row = 0; row < count; ++row) {

@@ -1,8 +1,9 @@
-"""Compares `gradus pair-histogram` with MDAnalysis, on every trajectory of MDAnalysisTests in a format that both read.
+"""Compares `gradus pair-histogram` with MDAnalysis, on every trajectory of MDAnalysisTests whose format both programs
+can read.
 
-For each file there are three outcomes: both give the same result, the command refuses the file with a message, or
-the results differ ("wrong").
-tests/cli/run.py runs this. It prints the table if GRADUS_PRINT_TABLE is set."""
+For each file there are four outcomes: MDAnalysis cannot read the file ("unread"), the command refuses the file with a
+message, both programs give the same result, or their results differ ("wrong"). tests/cli/run.py runs this. It prints
+the table if GRADUS_PRINT_TABLE is set."""
 
 import json
 import os
@@ -24,7 +25,7 @@ except ImportError:
 ATOMS = 1500  # number of atoms used per frame
 BINS = 40
 TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
-# Files that the command rejects, with words of the reason. The two must agree on all other files.
+# Files that the command rejects, with words of the reason. The command and MDAnalysis must agree on all other files.
 REFUSED = {}
 
 
@@ -68,14 +69,14 @@ class TrajectoriesOfMdanalysis(Case):
         return triclinic_vectors(np.array(dimensions, np.float64), dtype=np.float64)
 
     def compare(self, path, ending):
-        """Returns the kind of the outcome and, if any, the error or the reason of a refusal."""
+        """Returns the kind of the outcome and, if there is one, the error or the reason of the refusal."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 reader = readers()[ending](str(path))
                 numbers = sorted({0, len(reader) - 1})
                 frames = [(number, reader[number].positions.astype(np.float64), self.cell(reader)) for number in numbers]
-            except Exception as error:  # MDAnalysis cannot read the file either
+            except Exception as error:  # MDAnalysis cannot read the file
                 return "unread", "%s: %s" % (type(error).__name__, str(error)[:60])
         scale = 0.1 if ending == ".gro" else 1.0  # lengths are in nm in .gro files and in angstrom in MDAnalysis
         for number, positions, vectors in frames:

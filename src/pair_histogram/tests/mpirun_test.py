@@ -11,8 +11,8 @@ from kit import GRADUS, content, write_npy
 from mpirun import RanksCase
 
 RANKS = (5, 2, 3, 1)
-ENDINGS = (".csv", ".npy", ".json")  # the lengths of RANKS and ENDINGS are coprime, so jobs meet every combination
-# Keys that may differ between one process and several, because they say where and how long a job ran.
+ENDINGS = (".csv", ".npy", ".json")  # the lengths of RANKS and ENDINGS are coprime, so the jobs cover every combination
+# The values of these keys may differ between one process and several, because they say where and how long a job ran.
 OF_THE_RUN = ("command", "device", "threads", "memory_bytes", "seconds")
 
 
@@ -37,7 +37,8 @@ class PairsCase(RanksCase):
         return self.file(name, text)
 
     def result_of(self, path):
-        """Returns the bytes of a result's file. Of a summary, returns only the parts that do not depend on the run."""
+        """Returns the bytes of a result's file. If the file is a summary, returns only the parts that do not depend on
+        the run."""
         if not path.endswith(".json"):
             return content(path)
         summary = json.loads(content(path))

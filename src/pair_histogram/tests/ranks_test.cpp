@@ -66,7 +66,7 @@ std::vector<T> make_weights(std::int64_t n, int spread) {
   return weights;
 }
 
-/// Returns problems of which most have more work items than ranks.
+/// Returns problems, most of which have more work items than there are ranks.
 template <class T>
 std::vector<Problem<T>> problems() {
   std::vector<Problem<T>> all;
@@ -144,7 +144,8 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
-/// Returns the execution of a rank. One of three ranks has another number of threads, which must not affect the result.
+/// Returns the execution of a rank. If there are three ranks, one of them has a different number of threads, which must
+/// not affect the result.
 Execution on_rank(Communicator& communicator, std::string_view variant) {
   Execution execution;
   execution.device = Device::cpu;
@@ -154,7 +155,7 @@ Execution on_rank(Communicator& communicator, std::string_view variant) {
   return execution;
 }
 
-/// Returns, for each rank, what check(communicator) returned, or its error.
+/// Calls check(communicator) on each rank. Returns what the calls returned, or the errors that they threw.
 std::string said(int size, const std::function<std::string(Communicator&)>& check) {
   std::mutex mutex;
   std::string all;
@@ -234,7 +235,7 @@ TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
   EXPECT_GE(run, 16 * 3);
 }
 
-// Uses all awkward cases. Most have at most one work item, which a single rank then counts.
+// Uses all awkward cases. Most cases have at most one work item, which a single rank then counts.
 TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   using T = TypeParam;
   int number = 0;
@@ -255,7 +256,7 @@ TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
   EXPECT_GE(number, 200);
 }
 
-// The test must detect a communicator that does not add, or adds twice.
+// The comparison must detect a communicator that does not add, and one that adds twice.
 TYPED_TEST(PairHistogramRanks, differ_where_the_sum_is_wrong) {
   for (const Problem<TypeParam>& problem : problems<TypeParam>())
     for (const std::string_view variant : variants_on_ranks()) {

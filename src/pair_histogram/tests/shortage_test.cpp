@@ -26,7 +26,7 @@ TEST(Shortage, OfAHistogram) {
       PairHistogramJob<double> job = tests::bins_of(0.5, 6);
       if (weighted) job.weights = {weights.data(), 1000};
       Execution execution;
-      execution.threads = 1;  // no exception may leave a parallel region, even with one thread
+      execution.threads = 1;  // one thread suffices, because even then no exception may leave a parallel region
       execution.variant = variant.name;
       tests::fails_orderly([&] { pair_histogram(points.view(), job, execution); }, variant.name);
     }

@@ -1,5 +1,6 @@
-"""Follows the advice in error messages about trajectories. The messages are about cutoffs too long for a changing box, files that end
-inside a frame, and layers whose g would use shells in space. The final counts must equal a brute force. tests/cli/run.py runs this."""
+"""Follows the advice in error messages about trajectories. The messages are about three kinds of files: files with a
+changing box, for which a cutoff is too long; files that end inside a frame; and files of a layer, whose g would use
+shells in space. The final counts must equal a brute force. tests/cli/run.py runs this."""
 
 import itertools
 import json

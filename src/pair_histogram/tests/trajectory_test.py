@@ -199,7 +199,7 @@ class Layers(TrajectoryCase):
     """Points in a plane, as LAMMPS writes runs in two dimensions. The box's z goes from -0.5 to 0.5."""
 
     def flat(self, bounds="pp pp pp\n0 20\n0 20\n-0.5 0.5", vectors=((20, 0, 0), (0, 20, 0)), name="f.dump", moved=False):
-        """Returns the file and its points. If `moved`, most points in the file are moved by lattice vectors."""
+        """Returns the file and its points. If `moved` is true, most points in the file are moved by lattice vectors."""
         points = [(x, y, 0.0) for x, y, _ in self.uniform(80, vectors)]
         if moved:
             times = [(number % 3, -(number % 2)) for number in range(80)]
@@ -274,7 +274,7 @@ class BoxesThatChange(TrajectoryCase):
         self.assertEqual(answer["edges"][-1], min(lengths) / 2)
         self.assertEqual(answer["counts"][:90], right[:90])
         self.assertEqual(self.answer(path, "--bin-width", 0.1, "--frames", "3:7")["edges"][-1], min(lengths[3:7]) / 2)
-        # If the bins are given, or cannot be chosen in advance, the message has the cutoff that suits all frames.
+        # The cutoff in the message suits all frames, whether the bins are given or cannot be chosen in advance.
         fits = "--cutoff %r fits all frames" % (min(lengths) / 2)
         self.refused(2, "pair-histogram", path, "--bin-width", 0.1, "--cutoff", 10, says=["past half", fits])
         self.refused(2, "pair-histogram", path, "--edges", self.file("e.csv", "0\n10.4\n"), says=["reach to 10.4", fits])

@@ -1,11 +1,12 @@
 // skip_list_epoch, skip_list_hazard_pointers, skip_list_leak: the lock-free list with express lanes.
 //
 // Idea: half of the nodes are also linked on a second level, half of these on a third, and so on. A search skips most
-// keys. Each level is a lock-free list. A node counts the levels that hold it and is retired when the last one has
-// unlinked it.
+// keys. Each level is a lock-free list. A node counts the levels on which it is linked, and is retired when it has been
+// unlinked from all of them.
 //
-// Work: about 2 log2(n) pointer steps on n keys, over 1.4 log2(n) different nodes. Each node is a cache miss if the set
-// is larger than the caches. While the next node of a level is loading, the node on the level below is prefetched.
+// Work: about 2 log2(n) pointer steps on n keys. These steps visit about 1.4 log2(n) different nodes. Each node is a
+// cache miss if the set is larger than the caches. While the next node of a level is loading, the node on the level
+// below is prefetched.
 // Limits: the level of a node is random, so long searches are possible but very improbable.
 //
 // Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004). The set itself:

@@ -6,7 +6,7 @@ import os
 from kit import DATA, Case
 
 
-# For tests/cli/cli_test.py: see tests/cli/run.py.
+# tests/cli/cli_test.py calls this: see tests/cli/run.py.
 def json_jobs(case):
     return {}  # there is no command that uses sets
 
@@ -38,7 +38,7 @@ class Sets(Case):
                 self.assertGreater(row["share_answered_yes"], 0.2)
 
     def test_the_experiment_judges_claims_about_two_variants(self):
-        """Makes all shapes of the experiment small. Each claim is about several shapes."""
+        """Runs the experiment with small shapes. Each of its claims must be judged on several shapes."""
         with open(os.path.join(os.path.dirname(DATA), "experiments", "sets.json"), encoding="utf-8") as file:
             experiment = json.load(file)
         labels = {shape["label"] for shape in experiment["shapes"]}
@@ -57,7 +57,7 @@ class Sets(Case):
             self.assertLessEqual({finding["label"] for finding in claim["inputs"]}, labels)
 
     def test_garbage(self):
-        """If garbage is never freed, it grows with the number of operations. With hazard pointers it does not."""
+        """If garbage is never freed, it grows with the number of operations. With hazard pointers it does not grow."""
         rows = json.loads(self.bench("--size", 50, "--mix", "0/50/50", "--threads", "2", "--variants",
                                      "lazy_list_leak,lazy_list_hazard_pointers",
                                      operations=100000).stdout)["groups"][0]["rows"]

@@ -1,5 +1,5 @@
-// Checks that the files on disk, the table of variants and the documents agree. The tests of k-means test the check
-// itself.
+// Checks that the files on disk, the table of variants and the documents agree. The drift test of k-means also tests
+// this check itself.
 #include <gtest/gtest.h>
 
 #include "sets/problem.hpp"

@@ -24,7 +24,7 @@ constexpr Call erase = Call::erase;
 
 TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_EQ(find_fault({}, {1, 2}, {2, 1}), "");
-  // The thread numbers are distant, or there are many concurrent calls.
+  // The first history has threads whose numbers are far apart. The second history has many concurrent calls.
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 10), call(64, erase, 5, true, 2, 9)}, {}, {}), "");
   std::vector<Event> many;
   for (int thread = 0; thread < 256; ++thread)
@@ -32,7 +32,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
                         1000u + static_cast<std::uint64_t>(thread)));
   EXPECT_EQ(find_fault(many, {}, {5}), "");
   EXPECT_NE(find_fault(many, {}, {}), "");
-  // These concurrent changes have more orders than could be tried.
+  // These concurrent changes have too many orders to try them all.
   std::vector<Event> changes;
   for (int thread = 0; thread < 10000; ++thread)
     changes.push_back(call(thread, thread % 2 == 0 ? insert : erase, 5, true, static_cast<std::uint64_t>(thread),
@@ -45,7 +45,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_NE(find_fault(changes, {5}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, false, 2, 3)}, {}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, true, 2, 3)}, {}, {5}), "");
-  // The answers are explained only by the order erase, insert, erase. The calls begin in another order.
+  // Only the order erase, insert, erase explains the answers. The calls begin in a different order.
   EXPECT_EQ(
       find_fault({call(0, insert, 7, true, 1, 9), call(1, erase, 7, true, 2, 9 + 1), call(2, erase, 7, true, 3, 8)},
                  {7}, {}),

@@ -60,7 +60,8 @@ struct Moody {
   static inline std::atomic<int> alive = 0;
 };
 
-/// If an operation ends with an exception, it has changed nothing, whatever threw and in whichever thread.
+/// If an operation ends with an exception, it has changed nothing. It does not matter which user code threw, and in
+/// which thread.
 TYPED_TEST(Malice, ExceptionsOfManyThreadsChangeNothing) {
   constexpr int keys = 6;
   constexpr int threads = 4;
@@ -122,7 +123,7 @@ TYPED_TEST(Malice, AFunctionThatThrowsLetsGoOfAll) {
   });
 }
 
-/// An allocator that succeeds `left` times and then throws an exception of a separate type.
+/// An allocator that succeeds `left` times and then throws OutOfMood.
 struct OutOfMood {};
 struct Whims {
   static inline int left = 0;
@@ -167,7 +168,7 @@ TYPED_TEST(Malice, AnAllocatorMayThrowWhateverItLikes) {
       for (const std::string& key : right) EXPECT_TRUE(set.contains(key));
       for (const std::string& key : right) EXPECT_TRUE(set.erase(key));
       EXPECT_TRUE(set.empty());
-    } catch (const OutOfMood&) {  // the constructor of the set may throw, too
+    } catch (const OutOfMood&) {  // thrown by the constructor of the set
     }
     EXPECT_EQ(Whims::taken, 0) << allowed;
   }
@@ -179,7 +180,7 @@ TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
     static void fill(int allowed) {
       split_ordered_set<int, epoch, std::hash<int>, std::equal_to<>, Whimsical<int>> set;
       for (int key = 0; key < 2000; ++key) {
-        Whims::left = allowed;  // with 1, the node can be allocated but no entry point
+        Whims::left = allowed;  // 1 is enough for a node, but not for a node and an entry point
         ASSERT_TRUE(set.insert(key));
       }
       Whims::left = 0;
@@ -260,7 +261,7 @@ TEST(MaliceToLoops, AComparisonThatThrowsLeavesTheLoopWhereItWas) {
 
 // --- keys ------------------------------------------------------------------------------------------------------------
 
-/// A key on separate cache lines, without address and comma operators.
+/// A key on separate cache lines, whose operators & and comma are deleted.
 struct alignas(256) Haughty {
   Haughty(int number) : key(number) {}
   void operator&() const = delete;
@@ -393,7 +394,7 @@ TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// More threads than thread numbers are inside a set at the same time.
+/// The number of threads that are inside a set at the same time exceeds the number of thread numbers.
 TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   if constexpr (TypeParam::reclaims) {
     constexpr int threads = static_cast<int>(thread_numbers) + 44;
@@ -417,8 +418,8 @@ TYPED_TEST(Malice, MoreThreadsThanNumbersStandInside) {
   }
 }
 
-/// A forked child has a copy of the set, in which other threads were active that the child does not have. The child can
-/// use the set unless it needs a lock of these threads.
+/// A forked child has a copy of the set. At the fork, other threads were using the set, and these threads do not exist
+/// in the child. The child can use the set unless it needs a lock that one of these threads held.
 TYPED_TEST(Malice, AForkedChildGoesOn) {
   EXPECT_EXIT(
       {

@@ -169,7 +169,8 @@ std::set<Site> expect_none(const Scenarios& scenarios) {
   return sites;
 }
 
-/// Weakens each memory order of the file in turn. Returns the weakenings that cause a violation as "line: order".
+/// Weakens each memory order of the file in turn. Returns the list of weakenings that cause a violation, each as "line:
+/// order".
 std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites, const std::string& file) {
   std::set<std::string> found;
   for (const Site& site : sites)
@@ -183,9 +184,9 @@ std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites
   return found;
 }
 
-/// Checks a set, and that weakening its orders is detected (negative control). Each weakening must be found by the
-/// quickest scenario. If a link is published by a relaxed write, readers may see keys that were never written. If a
-/// link is not seq_cst, two threads may miss each other's keys.
+/// Checks a set. As a negative control, also checks that weakened memory orders are detected. Each weakening must be
+/// found by the quickest scenario. If a link is published by a relaxed write, readers may see keys that were never
+/// written. If a link is not seq_cst, two threads may miss each other's keys.
 template <class Set>
 void check_set(const std::string& file, const std::set<std::string>& kinds = {"relaxed", "no longer seq_cst"}) {
   const Scenarios scenarios = scenarios_of<Set>();
@@ -196,13 +197,13 @@ void check_set(const std::string& file, const std::set<std::string>& kinds = {"r
 
 // --- reclamation -----------------------------------------------------------------------------------------------------
 
-/// A node whose key is written when the node is freed. Reading the key must happen before.
+/// A node whose key is overwritten when the node is freed. Every read of the key must happen before this write.
 struct Node : reclaimable {
   explicit Node(int number) : key(number) {}
   model::data<int> key;
 };
 
-/// A link to a node that will be removed. The further nodes are retired without having been linked.
+/// A link to a node that will be removed. The other nodes are retired without ever having been linked.
 template <template <class> class Reclamation>
 struct Slot {
   using Guard = typename Reclamation<Policy>::guard;
@@ -231,8 +232,8 @@ struct Slot {
   }
 };
 
-/// One thread reads the link while another thread unlinks the node and then removes further nodes, until the first one
-/// may be freed.
+/// One thread reads the link while another thread unlinks the node. The second thread then removes further nodes, until
+/// the first node may be freed.
 template <template <class> class Reclamation>
 Make reading(int removals) {
   return [removals] {
@@ -253,8 +254,8 @@ struct Weakening {
   std::memory_order weaker;
 };
 
-/// Checks that no execution reads freed memory. Also weakens the given orders, one site at a time. The number of
-/// weakenings that cause a violation must equal the given number.
+/// Checks that no execution reads freed memory. Then weakens the given orders, one site at a time. For each given
+/// order, the number of sites whose weakening causes a violation must equal the given number.
 void check_reclamation(const Make& make, const std::vector<std::pair<Weakening, int>>& needed) {
   const Outcome outcome = model::explore(make);
   EXPECT_EQ(outcome.violation, "") << outcome.trace;
@@ -287,15 +288,15 @@ constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 TEST(SetsModel, HazardPointers) {
-  // The orders of publishing a hazard, reading the link again, and scanning the hazards; of unlinking (in this test);
-  // and of clearing a hazard.
+  // The orders that are weakened belong to these accesses: first, publishing a hazard, reading the link again, and
+  // scanning the hazards; second, unlinking (in this test); third, clearing a hazard.
   check_reclamation(reading<basic_hazard_pointers>(1), {{{"hazard_pointers.hpp", seq_cst, acq_rel}, 3},
                                                         {{"model_test.cpp", seq_cst, acq_rel}, 1},
                                                         {{"hazard_pointers.hpp", release, relaxed}, 1}});
 }
 TEST(SetsModel, Epochs) {
-  // A node is freed at the earliest when the third node after it is retired. The orders are those that the scan of all
-  // records, the announcement, and leaving a record need. All other orders matter only with a third thread.
+  // Node 0 is freed at the earliest when the third node, node 2, is retired. The orders that are weakened belong to the
+  // scan of all records, the announcement, and leaving a record. All other orders matter only with a third thread.
   check_reclamation(reading<basic_epoch>(3), {{{"epoch.hpp", acq_rel, relaxed}, 1},
                                               {{"records.hpp", acq_rel, relaxed}, 1},
                                               {{"records.hpp", release, relaxed}, 1}});

@@ -1,5 +1,5 @@
-// Tests when removed nodes are freed, with threads that stop or end, and sets that are used while a thread or process
-// ends.
+// Tests when removed nodes are freed if threads stop or end. Also tests sets that are used while a thread or the
+// process ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,7 +65,7 @@ TYPED_TEST(OfEpochs, GarbageIsFreedWhileTheSetIsUsed) {
   EXPECT_GT(set.garbage_bytes(), 0);
 }
 
-/// Shows the limitation of epochs that the header describes, for which hazard pointers are the remedy.
+/// Shows the limit of epochs that the header describes. Hazard pointers do not have this limit.
 TYPED_TEST(OfEpochs, AThreadThatStopsHoldsBackAll) {
   TypeParam set;
   set.insert(Counted(50));
@@ -133,12 +133,13 @@ TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
       EXPECT_FALSE(set.contains(own));  // makes each thread use a separate record
       ++there;
       while (there < threads) std::this_thread::yield();
-      // The first scan comes after 64 nodes, the next one after 8 nodes per record. Nodes removed later remain.
+      // The first scan comes after 64 nodes, the next one after 8 nodes per record. The nodes that are removed after
+      // the last scan remain.
       for (int one = 0; one < 64 + 300; ++one) EXPECT_TRUE(set.insert(own) && set.erase(own));
     });
   for (std::thread& thread : ending) thread.join();
   insert_and_erase(set, 100000);
-  constexpr unsigned records = 64;  // bound of the threads that the process has had at a time
+  constexpr unsigned records = 64;  // at least the largest number of threads at one time in this process
   EXPECT_LE(set.garbage(), records * 64 + 8 * records);
 }
 
@@ -175,8 +176,8 @@ void use_by_many_threads() {
 TYPED_TEST(OfEpochs, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 TYPED_TEST(OfHazards, ThreadsComeAndGo) { use_by_many_threads<TypeParam>(); }
 
-/// Uses the set in the destructor of a thread_local object. The object is older than the set's own data of the thread,
-/// so it is destroyed later.
+/// Uses the set in the destructor of a thread_local object. The object is constructed before the set's thread-local
+/// data, so it is destroyed after this data.
 template <class Set>
 struct UsesAtExit {
   Set* set = nullptr;

@@ -1,5 +1,5 @@
-// Sets whose threads are delayed at random between atomic operations. Other delays would not matter, because sets
-// access shared memory only by atomic operations. The same means can plant a fault in a set.
+// Sets whose threads are delayed at random between atomic operations. Delays elsewhere would not matter, because sets
+// access shared memory only by atomic operations. The policy can also plant a fault in a set.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ struct NoFault {
   }
 };
 
-/// Hides marks. A change then checks that its first node links to the second, but not that the first node is still in
-/// the list.
+/// A fault that hides the marks of links. A changing operation then checks that its first node links to its second
+/// node, but no longer that its first node is still in the list.
 struct BlindToMarks {
   template <class T>
   static T loaded(T value) {

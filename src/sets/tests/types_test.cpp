@@ -303,7 +303,7 @@ struct Counted {
   }
 };
 
-/// The loop erases each key that it is on and continues from there.
+/// The loop erases each key that it visits and continues from the place of this key.
 template <template <class> class Reclamation>
 void clear_by_a_loop() {
   split_ordered_set<int, Reclamation<ShakenPolicy<Counted>>> set;

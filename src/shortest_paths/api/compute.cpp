@@ -35,7 +35,7 @@ struct Output {
   MatrixView<std::int32_t> predecessors;
 };
 
-/// Returns the memory for the results. This is the caller's memory or, where the caller gave none, new memory in
+/// Returns the memory for the results. This is the caller's memory or, if the caller provides none, new memory in
 /// `result`.
 template <class T>
 Output<T> output_of(const Request<T>& request, ShortestPathsResult<T>& result) {

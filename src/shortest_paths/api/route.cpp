@@ -16,7 +16,7 @@ room::Request<T> check(const Edges& edges, std::int64_t from, std::int64_t to, c
                        const Execution& execution) {
   if (!options.sources.empty()) throw UsageError(about("sources") + "a route has one, its first vertex");
   ShortestPathsOptions of_row = options;
-  of_row.sources = {from, to};  // checks both vertices
+  of_row.sources = {from, to};  // check() examines both vertices because both are sources
   of_row.predecessors = true;
   room::Request<T> request = room::check<T>(edges, of_row, {}, execution);
   request.options.sources.pop_back();

@@ -18,7 +18,7 @@ inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Runs all steps of a call after `check`.
+/// Runs all steps of a call that follow check().
 template <class T>
 ShortestPathsResult<T> compute(const Request<T>& request, execution::Timing timing);
 

@@ -13,7 +13,7 @@ namespace gradus::files {
 
 namespace {
 
-/// Numbers names in the order of their first use.
+/// Gives each name a number, in the order of first use.
 class NameTable {
  public:
   std::int32_t number(std::string_view name) {
@@ -165,8 +165,8 @@ class EdgeListReader final : public EdgeReader {
     separator_ = found[0] ? ';' : commas ? ',' : tabs ? '\t' : found[3] && bars_separate(text) ? '|' : ' ';
   }
 
-  /// Returns true if bars separate fields, because all blanks are next to bars. Otherwise blanks separate fields, and
-  /// bars are parts of names.
+  /// Returns true if bars separate fields. This is the case if all blanks are next to bars. Otherwise blanks separate
+  /// fields, and bars are parts of names.
   static bool bars_separate(std::string_view text) {
     while (!text.empty()) {
       const std::size_t length = std::min(text.find('|'), text.size());
@@ -283,13 +283,13 @@ class EdgeListReader final : public EdgeReader {
       return role_of(field.text) == Role::from || role_of(field.text) == Role::to;
     };
     const bool names = is_end(from) && is_end(to) && from.text != to.text;
-    if (places.size() == roles) return names;  // if the line is an edge, settle() refuses its weight later
+    if (places.size() == roles) return names;  // if the line is an edge after all, settle() will reject its weight
     if (names) tell("is read as column names; if it is an edge, say --header no");
     else tell("is read as an edge; if it names the columns, say --header yes");
     return names;
   }
 
-  /// Returns true for a number in any notation that weights may use here.
+  /// Returns true if the text is a number in any notation in which this file may write weights.
   bool is_weight(std::string_view text) const {
     return is_number(text) || comma_in(text) != Comma::none || is_number(text, {.point = '.', .group = ','}) ||
            is_number(text,
@@ -366,8 +366,8 @@ class EdgeListReader final : public EdgeReader {
     return places;
   }
 
-  /// Returns the value of --columns that leaves out empty fields at the end of a row, or "" if the remaining columns
-  /// are not two or three.
+  /// Returns the value of --columns that leaves out empty fields at the end of a row. Returns "" unless two or three
+  /// columns remain.
   static std::string columns_before_empty_ones(const std::vector<FirstField>& fields) {
     std::size_t left = fields.size();
     while (left > 0 && fields[left - 1].text.empty()) --left;
@@ -411,8 +411,8 @@ class EdgeListReader final : public EdgeReader {
                 "networkx.write_weighted_edgelist() writes the weights alone");
   }
 
-  /// Decides the decimal point and the digit group separator from the options and, if they do not decide, from a sample
-  /// of the weights.
+  /// Chooses the decimal point and the digit group separator. The options decide, or if they do not, a sample of the
+  /// weights decides.
   void choose_format(std::size_t column) {
     const NumberStyle& style = options_.style;
     quoted_format_.group = style.group;
@@ -429,7 +429,8 @@ class EdgeListReader final : public EdgeReader {
     if (separates(format_.point)) format_.point = 0;
   }
 
-  /// Returns true if some weight has a decimal comma and no weight has a decimal point, as in tables of numbers.
+  /// Returns true if some weight has a decimal comma and no weight has a decimal point. The reader of number tables
+  /// follows the same rule.
   bool shows_decimal_commas(std::size_t column) const {
     if (separator_ != ';' && separator_ != '\t') return false;
     constexpr std::size_t bytes_of_a_sample = std::size_t{1} << 16;
@@ -662,7 +663,7 @@ class EdgeListReader final : public EdgeReader {
     return stop;
   }
 
-  char separator_ = 0;  ///< 0 while unknown; a blank stands for blanks and tabs
+  char separator_ = 0;  ///< 0 while it is unknown; a blank means that blanks and tabs separate fields
   std::vector<std::string> names_;
   std::size_t header_line_ = 0;
   std::size_t columns_ = 0;
@@ -672,7 +673,7 @@ class EdgeListReader final : public EdgeReader {
   std::string direction_;
   NumberFormat format_;  ///< notation of weights outside quotes
   NumberFormat quoted_format_;
-  std::size_t first_line_ = 0;  ///< first line; later, line of the first edge, which decides the format
+  std::size_t first_line_ = 0;  ///< number of the first line; later, of the first edge's line, which decides the format
   std::string numbers_above_;   ///< the first line, if its numbers may be column names; otherwise empty
   bool named_ = false;
   int least_ = 0;  ///< the smallest allowed vertex

@@ -68,8 +68,8 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
       const int digits = std::countr_zero(other) / 8;
       value = 0;
       if (digits == 0) return at;
-      // Moves the digits to the end of the word, behind zeros. Then combines neighbouring digits into pairs, fours and
-      // eights.
+      // Moves the digits to the end of the word and fills its beginning with zeros. Then combines neighbouring digits
+      // into pairs, fours and eights.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
       word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
@@ -89,7 +89,7 @@ class EdgeBlock {
   void start(std::size_t bytes, bool real, std::size_t most_edges);
 
   /// Parses the number of a vertex and stores its zero-based index in `into`. The text begins at `at`. Valid numbers
-  /// are the `vertices` numbers from `base` on.
+  /// are `base` to `base` + `vertices` - 1.
   static const char* vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
                             std::int32_t& into) {
     std::uint64_t value = 0;
@@ -147,7 +147,7 @@ class EdgeBlock {
   /// The number, counted from 1, of the first line whose weight is an integer that exceeds int64 or that means "no
   /// edge" in int64.
   std::size_t beyond = 0;
-  std::int64_t least = 0;  ///< minimum of `wholes` and 0
+  std::int64_t least = 0;  ///< minimum of 0 and all elements of `wholes`
   std::int64_t greatest = 0;
   std::string wrong;  ///< description of an error in line `lines` + 1; empty if there is none
 
@@ -219,7 +219,8 @@ class EdgeReader {
   virtual bool is_ordered() const { return false; }
 
   [[noreturn]] void fail(std::size_t line, const std::string& what) const;
-  /// Throws if the file ends before it has the number of `things` that the line `promising` states.
+  /// Throws if `found` is less than `promised`, the number that line `promising` of the file states. `things` is the
+  /// noun for the message.
   void require_all(std::size_t found, std::size_t promised, const std::string& things, std::size_t promising) const;
   void note(std::size_t line, const std::string& what) const;
 
@@ -228,7 +229,7 @@ class EdgeReader {
   std::string_view ahead_;  ///< for preamble(): the text that is available, beginning with the current line
   std::size_t lines_ = 0;
   bool weighted_ = true;
-  bool real_ = false;  ///< weights are floating-point numbers, even if all of them look like integers
+  bool real_ = false;  ///< true if weights are floating-point numbers, even if all weights look like integers
   std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< number of edges that the file promises
   std::int32_t base_ = 0;  ///< number of the first vertex, which is subtracted from all vertices at the end
 

@@ -20,13 +20,14 @@ std::string written_endings();
 
 /// Reads a graph from a file, or from standard input if the path is "-". The input may be gzip-compressed. The file
 /// extension determines the format (Format::endings); without a known extension, the content determines it. Standard
-/// input that matches no format is read as an edge list. The source file of each format describes what it accepts.
+/// input that matches no format is read as an edge list. The source file of each format describes the input that the
+/// reader accepts.
 ///
 /// Checks the vertices and, if the format states it, the number of edges. Throws InputError with file:line for
 /// malformed input.
 Graph read_graph(const std::string& path, const GraphReadOptions& options = {});
 
-/// Reads a graph from memory. `name` appears in messages. If the format is null, the content determines it.
+/// Reads a graph from memory. `name` appears in messages. If `format` is null, the content determines the format.
 Graph parse_graph(std::span<const std::byte> bytes, std::string_view name, const GraphFormat* format,
                   const GraphReadOptions& options = {});
 

@@ -91,7 +91,7 @@ class MatrixMarketReader final : public EdgeReader {
     real_ = is(3, "real") || is(3, "double");
     weighted_ = !is(3, "pattern");
     if (is(3, "complex") || is(4, "hermitian")) refuse_line("complex numbers are no lengths of edges");
-    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // the name that SciPy uses
+    if (!real_ && weighted_ && !is(3, "integer") && !is(3, "unsigned-integer"))  // SciPy writes unsigned-integer
       refuse_line(core::excerpt(words[3]) + " is no kind of numbers; real, integer or pattern is expected");
     symmetry_ = is(4, "symmetric") ? Symmetry::symmetric : is(4, "skew-symmetric") ? Symmetry::skew : Symmetry::general;
     if (symmetry_ == Symmetry::general && !is(4, "general"))
@@ -102,7 +102,7 @@ class MatrixMarketReader final : public EdgeReader {
     read_columns();
   }
 
-  /// Applies --columns. For a pattern, the option decides whether a third column holds weights, even though the first
+  /// Applies --columns. For a pattern, --columns decides whether a third column holds weights, even though the first
   /// line says that there are none.
   void read_columns() {
     if (options_.columns.empty()) return;
@@ -224,7 +224,7 @@ class MatrixMarketReader final : public EdgeReader {
 
   bool dense_ = false;
   bool pattern_ = false;
-  bool ignores_more_ = false;  ///< text after the two indices of a pattern's entry is ignored
+  bool ignores_more_ = false;  ///< true if text after the two indices of a pattern's entry is ignored
   Symmetry symmetry_ = Symmetry::general;
   std::int64_t vertices_ = 0;
   std::size_t entries_ = 0;  ///< number of entries that the file promises

@@ -3,14 +3,14 @@
 // A Word is the content of one register, or of two registers for 64-bit types. It holds one or two Scalars (`pack`).
 // relax2() relaxes through two vertices at once if that takes fewer instructions (`step` 2).
 //
-// Hopper has instructions for dynamic programming (DPX). One of them adds and takes the minimum, on one 32-bit number
-// or on two 16-bit numbers. Another one takes the minimum of three numbers. Older GPUs compile the same functions to
-// two or three instructions. The DPX unit performs 64 instructions per clock and multiprocessor.
+// Hopper has instructions for dynamic programming (DPX). One instruction adds and takes the minimum, on one 32-bit
+// number or on two 16-bit numbers. Another instruction takes the minimum of three numbers. Older GPUs compile the same
+// functions to two or three instructions. The DPX unit performs 64 instructions per clock and multiprocessor.
 //
 // A sum a + b is also 1 * a + b, which the multiplication unit computes. For `mix` eighths of the elements, two such
 // additions and one three-way minimum replace the DPX instructions, so that both units are busy. Rates measured on an
 // H200 with data in registers and shared memory, in 10^12 relaxations per second: 16.0 with DPX alone, and 17.3 if each
-// way processes half of the elements. For pairs of 16-bit numbers: 32.1 and 33.9.
+// of the two ways processes half of the elements. For pairs of 16-bit numbers: 32.1 and 33.9.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,10 +28,10 @@ constexpr bool takes_multiplier(int element) {
   return element * 5 % 8 < mix;  // an odd factor, which spreads these elements evenly
 }
 
-// Integer carriers also define differs(best, negated(wanted)). It returns 1 (in each half of a pair) if `best` differs
-// from `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
+// Integer carriers also define differs(best, negated(wanted)). differs() returns 1 (in each half of a pair) if `best`
+// differs from `wanted`, otherwise 0. `best` must not be smaller than `wanted`.
 
-/// 32-bit integers: the elements of a Problem unchanged. No sum of two of them wraps.
+/// 32-bit integers: the elements of a Problem unchanged. No sum of two elements wraps.
 template <int mix>
 struct Whole32 {
   using Word = std::int32_t;
@@ -75,7 +75,7 @@ struct Whole32 {
 };
 
 /// Two distances per word, for graphs without negative edges whose distances do not exceed 0x7ffe. "No route" is
-/// 0x7fff. The sum of two such values still fits 16 bits, so nothing carries into the upper half.
+/// 0x7fff. The sum of two values up to 0x7fff still fits 16 bits, so nothing carries into the upper half.
 template <int mix>
 struct Pairs16 {
   using Word = std::uint32_t;
@@ -119,8 +119,8 @@ struct Pairs16 {
   __device__ static Scalar get(Word word, int half) { return static_cast<Scalar>(word >> (16 * half) & 0xffff); }
 };
 
-/// float. If `positive`, no weight is negative. The bits of distances are then ordered like integers, and a three-way
-/// minimum accepts two sums.
+/// float. If `positive` is true, no weight is negative. The bits of distances are then ordered like integers, and a
+/// three-way minimum accepts two sums.
 template <bool positive>
 struct Float32 {
   using Word = float;

@@ -24,7 +24,7 @@ struct ByColumns {
       : blocks(cuda::blocks_for(n, row_threads), static_cast<unsigned int>(n < 65535 ? n : 65535)) {}
 };
 
-/// Reads a word that threads of the same launch write concurrently.
+/// Reads a word that other threads of the same launch may write concurrently.
 __device__ Word look(const Word* word) {
   Word value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
@@ -54,7 +54,7 @@ struct DeviceRowFacts {
   typename MagnitudeOf<T>::Type greatest;
   std::int32_t edges;
   std::int32_t impossible;
-  std::int32_t negative;  ///< 0 or 1
+  std::int32_t negative;  ///< 1 if some edge is negative, otherwise 0
   std::int32_t positive;
 };
 
@@ -363,7 +363,7 @@ std::int64_t finish_on_gpu(MatrixView<const C> solved, C greatest, MatrixView<T>
   finish_matrix<<<ByColumns(n).blocks, row_threads, 0, job.stream()>>>(solved.data(), n, greatest, distances.data(),
                                                                        distances.row_stride(), first_too_great);
   cuda::check_launch("finish_matrix");
-  // If no distance exceeds T, all bits are set, which is -1.
+  // If no distance exceeds T, all bits of the word are set, so the result is -1.
   return static_cast<std::int64_t>(fetch(first_too_great, job));
 }
 

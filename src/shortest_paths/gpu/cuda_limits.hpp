@@ -1,4 +1,5 @@
-// GPU memory of the CUDA rungs in bytes, for the table and for allocations.
+// Computes the bytes of GPU memory that the CUDA rungs need. The table of variants and the allocations use these
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ inline constexpr std::int64_t dpx_widest_pivot = 128;
 
 constexpr std::int64_t dpx_side(std::int64_t n) { return (n + dpx_granule - 1) / dpx_granule * dpx_granule; }
 
-/// Returns the least shared memory per block that cuda_dpx needs. Every GPU has 48 KiB.
+/// Returns the least shared memory per block with which cuda_dpx can run. Every GPU has at least 48 KiB.
 constexpr std::uint64_t dpx_shared_bytes(int element_bytes) {
   return element_bytes == 8 ? std::uint64_t{96} << 10 : std::uint64_t{48} << 10;
 }
@@ -54,8 +55,9 @@ inline std::uint64_t predecessor_panel_bytes(std::int64_t n, std::size_t word_by
 }
 
 /// Returns an upper bound of the memory that the search needs in addition to weights and distances. This is the matrix
-/// of predecessors and, whichever is more, the panels or the memory for sparse graphs. For sparse graphs, the search
-/// needs a slab, lists of at most a sixteenth of all edges, and the prefix sums of these lists.
+/// of predecessors plus the larger of two amounts: the panels for dense graphs, or the memory for sparse graphs. For
+/// sparse graphs, the search needs a slab, lists of at most a sixteenth of all edges, and the prefix sums of these
+/// lists.
 inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
   const auto element = static_cast<std::size_t>(element_bytes);
   const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
@@ -72,7 +74,7 @@ inline core::Support own_type_on_gpu(const Shape& shape, const execution::Machin
 
 /// Returns the memory of a GPU rung. On the host, it consists of the staging buffers. On the GPU, it consists of the
 /// matrix and the memory of the search for predecessors. Weights that the caller keeps on the GPU are not included. The
-/// matrix replaces weights from the host once they are no longer needed.
+/// matrix replaces weights from the host once these weights are no longer needed.
 inline core::Memory gpu_memory(const Shape& shape, int) {
   core::Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
   if (shape.predecessors && !shape.floating)

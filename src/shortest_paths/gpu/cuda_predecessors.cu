@@ -10,8 +10,8 @@
 // Sparse graphs: each vertex has a list of its incoming edges in ascending order of tails. A warp processes the list of
 // one vertex for 128 sources, whose distances are contiguous.
 //
-// Work: N^3 additions and comparisons, or N per edge. Memory: panels of `predecessor_depth` x N elements, or the lists
-// and one such panel.
+// Work: N^3 additions and comparisons for dense graphs, N per edge for sparse graphs. Memory: panels of
+// `predecessor_depth` x N elements for dense graphs, the lists and one such panel for sparse graphs.
 #include <cub/device/device_scan.cuh>
 #include <limits>
 
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, Device
 /// 8-bit counters, one for each element of a thread, packed in registers.
 template <class Carrier, class Tile>
 struct Counts {
-  static constexpr int of_a_register = 4 / Carrier::pack;  // number of words
+  static constexpr int of_a_register = 4 / Carrier::pack;  // number of words whose counters share a register
   static constexpr int count = (Tile::own_rows * Tile::own_columns + of_a_register - 1) / of_a_register;
   unsigned int at[count];
 
@@ -153,7 +153,7 @@ struct Counts {
 };
 
 // Writes -2 - (block number) for elements that have no result so far and whose vertex is in this panel. Other elements
-// stay unchanged. If `fresh`, no element has a result yet. Launch shape: one block per tile, starting with
+// stay unchanged. If `fresh` is true, no element has a result yet. Launch shape: one block per tile, starting with
 // `first_tile`.
 template <class Carrier, class Shape, class C>
 __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
@@ -311,8 +311,8 @@ struct EdgeTo {
   std::int32_t from;
 };
 
-/// The edges to each vertex in ascending order of tails. A thread writes the edges to one vertex from a group of
-/// `list_rows` rows.
+/// The edges to each vertex in ascending order of tails. A thread lists the edges that lead to one vertex from the rows
+/// of one group of `list_rows` rows.
 template <class Scalar>
 struct Lists {
   /// begin[to * groups + group] is the index in `edges` of the first edge to vertex `to` from that group of rows. The
@@ -322,7 +322,7 @@ struct Lists {
   std::int64_t groups;
 };
 
-// Launch shape of both kernels: x: one thread per end vertex; y: groups of rows.
+// Launch shape of the next two kernels: x: one thread per end vertex; y: groups of rows.
 template <class T, class Scalar>
 __global__ void __launch_bounds__(256) count_edges(DeviceGraph<T> graph, Lists<Scalar> lists) {
   const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(256) list_edges(DeviceGraph<T> graph, Lists<ty
 /// Distances from the sources [first, first + width). The distances to one end vertex are contiguous.
 template <class Scalar>
 struct Slab {
-  Scalar* to_vertex;  ///< n x width
+  Scalar* to_vertex;  ///< n x width distances
   std::int64_t first;
   int width;
 };
@@ -408,7 +408,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t end = lists.begin[(to + 1) * lists.groups];
     for (std::int64_t first = lists.begin[to * lists.groups]; first < end && !__all_sync(0xffffffffu, done);
          first += 32) {
-      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list do not use theirs
+      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list ignore theirs
 
       if (first + lane < end) edge = lists.edges[first + lane];
       const int count = static_cast<int>(min(end - first, std::int64_t{32}));
@@ -503,8 +503,8 @@ void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixV
   cuda::check_launch("find_range");
   Bound found[2] = {};
   cuda::fetch_part(range, std::span<Bound>(found), job.stream());
-  // No edge is shorter than the distance between its ends, and edges longer than all distances do not matter. So edges
-  // need no wider type than distances.
+  // Edges need no type that is wider than the type of distances: no edge is shorter than the distance between its ends,
+  // and edges that are longer than all distances do not matter.
   constexpr Bound of_pairs = 0x7ffe;
   constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // the limit up to which the driver uses int32
   const DeviceGraph<T> there(graph);

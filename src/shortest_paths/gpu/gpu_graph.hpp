@@ -1,5 +1,5 @@
-// A graph in GPU memory, and the driver's operations on this graph and on a variant's matrix. The operations correspond
-// to those in graph.hpp and predecessors.hpp for host memory, and their results are the same. In a build without CUDA,
+// A graph in GPU memory, and the driver's operations on this graph and on a variant's matrix. The operations have the
+// same results as the operations in graph.hpp and predecessors.hpp for host memory. In a build without CUDA,
 // gpu/not_compiled.cpp defines the functions that host code calls.
 #pragma once
 
@@ -12,10 +12,10 @@
 namespace gradus::shortest_paths_detail {
 
 /// Starts a job on the GPU of `execution` and makes the weights available there. Weights that are already on this GPU
-/// are used in place, after the work in Execution::stream. Other weights are copied, and `graph` then refers to the
-/// copy. `job_bytes` is the additional GPU memory that the job will need, as far as known. Throws UsageError if a view
-/// is not in the memory that it claims, and OutOfMemoryError, with the required and the available bytes, if memory does
-/// not suffice.
+/// are used in place, after the work that is pending in Execution::stream. Other weights are copied, and `graph` then
+/// refers to the copy. `job_bytes` is the additional GPU memory that the job will need, as far as known. Throws
+/// UsageError if a view is not in the memory that it claims, and OutOfMemoryError, with the required and the available
+/// bytes, if memory does not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Graph<T>& graph, const Execution& execution, std::uint64_t job_bytes);
 

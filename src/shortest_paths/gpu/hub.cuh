@@ -1,6 +1,6 @@
 // An upper bound of all distances of a graph without negative edges. The hub is a chosen vertex. Any distance is at
-// most the longest distance to the hub plus the longest distance from it. The arithmetic can then be as narrow as the
-// distances allow, however heavy some edges are: an edge that is heavier than the bound is on no shortest route.
+// most the longest distance to the hub plus the longest distance from the hub. The arithmetic can then be as narrow as
+// the distances allow, however heavy some edges are: an edge that is heavier than the bound is on no shortest route.
 //
 // Any routes to and from the hub give a valid bound. Initially these routes are single edges. Each pass over the matrix
 // extends the routes to the hub by one edge in front, and the routes from the hub by one edge at the end, if this
@@ -36,8 +36,8 @@ __global__ void begin_at_hub(const T* weights, std::int64_t n, HubWays ways) {
   ways.from[vertex] = static_cast<HubWays::Word>(weights[vertex]);
 }
 
-// Launch shape: one block per vertex, which reads the row of that vertex. Other threads may shorten a route while it is
-// read, because every value is the length of some route.
+// Launch shape: one block per vertex, which reads the row of that vertex. A thread may read a length that another
+// thread shortens concurrently, because each value is the length of some route.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = blockIdx.x;

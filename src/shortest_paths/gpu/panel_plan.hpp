@@ -1,4 +1,5 @@
-// Divides a graph into the pieces that cuda_panels keeps on a GPU. The table and the variant use the plan. Plain C++.
+// Divides a graph into the pieces that cuda_panels keeps on a GPU. The table and the variant use the plan. This header
+// is plain C++, without CUDA.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +10,9 @@
 namespace gradus::shortest_paths_detail {
 
 struct PanelPlan {
-  std::int64_t pivot = 0;  ///< intermediate vertices of a round; 0 if not even the smallest round fits
-  std::int64_t slab = 0;   ///< rows that are transferred at a time
-  std::int64_t chunk = 0;  ///< columns of the pivot's rows that are relaxed at a time
+  std::int64_t pivot = 0;  ///< number of intermediate vertices in a round; 0 if not even the smallest round fits
+  std::int64_t slab = 0;   ///< number of rows that are transferred at a time
+  std::int64_t chunk = 0;  ///< number of columns of the pivot's rows that are relaxed at a time
   std::uint64_t bytes = 0;
 };
 
@@ -24,9 +25,9 @@ constexpr std::uint64_t panel_shared_bytes(int element_bytes) {
   return std::uint64_t{element_bytes == 8 ? 96U : 64U} << 10;
 }
 
-/// Returns the most vertices that a pivot may have on a GPU. A deeper pivot needs fewer transfers of the matrix, but
-/// closing the pivot's rows takes longer. Closing takes about 0.2 s on an H200, and a stop request has no effect during
-/// that time.
+/// Returns the greatest number of vertices that a pivot may have on a GPU. A deeper pivot needs fewer transfers of the
+/// matrix, but closing the pivot's rows takes longer. Closing the rows of the greatest pivot takes about 0.2 s on an
+/// H200, and a stop request has no effect during that time.
 inline std::int64_t deepest_pivot(int multiprocessors) {
   return std::clamp<std::int64_t>(std::int64_t{multiprocessors} * 62 / panel_granule, 1, 32) * panel_granule;
 }

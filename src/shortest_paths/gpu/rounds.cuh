@@ -15,9 +15,9 @@ namespace gradus::shortest_paths_detail {
 
 template <class Word>
 struct Work {
-  Word* distances;         ///< `side` rows of `words`
+  Word* distances;         ///< `side` rows of `words` words each
   Word* row_panels[2];     ///< panels of even and odd rounds, depth x words each
-  Word* column_panels[2];  ///< depth x side, one word per element
+  Word* column_panels[2];  ///< panels of even and odd rounds, depth x side words each, one element per word
   std::size_t words;
   int side;  ///< vertices, including the padding of the last tiles
   int one;   ///< the value 1, hidden from the compiler; see carriers.cuh
@@ -344,10 +344,10 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// In and out
+// Copying elements into and out of the padded matrix
 
 /// Copies `rows` x `columns` elements into rows of `words` words. Pads the copy on the right, and below up to `filled`
-/// rows. The calling thread processes the share of thread `first` of `threads`.
+/// rows. The calling thread is number `first` of `threads` threads, and copies its share.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled, std::size_t words,
                                          const Element* elements, int rows, int columns, std::size_t first,
@@ -383,7 +383,7 @@ __device__ __forceinline__ std::size_t thread_of_grid() {
 }
 __device__ __forceinline__ std::size_t threads_of_grid() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
 
-// Launch shape of both kernels: any.
+// Both kernels below work with any launch shape.
 template <class Carrier, class Element>
 __global__ void bring_in_kernel(typename Carrier::Word* to, int filled, std::size_t words, const Element* elements,
                                 int rows, int columns) {
@@ -405,8 +405,9 @@ struct GridBarrier {
 };
 
 /// Waits until all blocks arrive. Everything that any thread wrote before the barrier is visible to every thread after
-/// it. In each block, one thread takes part for the whole block. Its arrival is a release operation, and its poll is an
-/// acquire operation. The block's barriers order the other threads before the arrival and after the poll.
+/// it. In each block, one thread takes part for the whole block. The arrival of this thread is a release operation, and
+/// its poll is an acquire operation. The block's barriers order the other threads before the arrival and after the
+/// poll.
 __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
   target += gridDim.x;
   __syncthreads();
@@ -452,7 +453,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
       close_diagonal<Carrier, depth>(work, next, true, shared);
       __syncthreads();  // the shared memory is free
     }
-    // The blocks other than block 0 share the rest. If there is only one block, it does everything.
+    // The blocks other than block 0 share the rest. If there is only one block, this block does all the work.
     const int helpers = blocks > 1 ? blocks - 1 : 1;
     const int helper = blocks > 1 ? block - 1 : 0;
     for (int number = helper; helper >= 0 && number < (tiles - 1) * (tiles - 1); number += helpers) {

@@ -163,7 +163,7 @@ __device__ __forceinline__ void store_cells(const Word (&cells)[Tile::own_rows][
     for (int group = 0; group < Tile::column_groups; ++group) store_group<Tile>(cells, row, group, to, stride);
 }
 
-/// Stores by columns, one word per element. Both halves of a word of pairs hold the same distance.
+/// Stores by columns, one word per element. If a word can hold a pair, both halves get the same distance.
 template <class Carrier, class Tile, class Word>
 __device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_rows][Tile::own_columns], Word* to,
                                                  std::size_t stride) {
@@ -235,9 +235,9 @@ __device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::
   // Each thread copies 16 bytes of every a_rows-th or b_rows-th row, always at the same place in the row. It therefore
   // only advances two pointers.
   constexpr int vector = 16 / int(sizeof(Word));
-  constexpr int a_threads = Tile::rows / vector;  // threads that copy one row of A
+  constexpr int a_threads = Tile::rows / vector;  // number of threads that copy one row of A
   constexpr int b_threads = Tile::columns / vector;
-  constexpr int a_rows = Tile::threads / a_threads;  // rows of A that all threads copy at once
+  constexpr int a_rows = Tile::threads / a_threads;  // number of rows of A that all threads copy at once
   constexpr int b_rows = Tile::threads / b_threads;
   static_assert(Tile::threads % a_threads == 0 && Tile::threads % b_threads == 0);
   static_assert(portion % a_rows == 0 && portion % b_rows == 0);

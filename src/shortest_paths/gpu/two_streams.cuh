@@ -13,8 +13,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-// Shapes of the rest. Their names contain the rows and columns of words per thread. All were chosen by measurement on
-// an H200.
+// Shapes of the kernel for the rest of a round. Their names contain the rows and columns of words per thread. All
+// shapes were chosen by measurement on an H200.
 template <class Word>
 using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
@@ -22,7 +22,8 @@ using Rest8x16 = ProductShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
 template <class Word>
 using Rest8x4 = ProductShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
 
-/// Integers up to these limits fit their carriers, because the driver has bounded them for int32.
+/// The greatest distances that the carriers of 16-bit and 32-bit integers support. The driver uses int32 only if all
+/// distances are within the second limit.
 inline constexpr std::int32_t greatest_of_16 = 0x7ffe;
 inline constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;
 
@@ -45,7 +46,7 @@ template <class Carrier, int depth, class Rest>
 class RoundsInTwoStreams {
  public:
   using Word = typename Carrier::Word;
-  /// The side of the matrix must be a multiple of this.
+  /// The side of the matrix must be a multiple of this number.
   static constexpr std::int64_t granule =
       std::max<std::int64_t>({depth, Rest::Tile::rows, std::int64_t{Rest::Tile::columns} * Carrier::pack});
 
@@ -64,8 +65,8 @@ class RoundsInTwoStreams {
       is_in_.hold(ahead_);
     }
     for (int round = first; round < first + number; ++round) {
-      // Waits until the rest of round `round` - 2 is finished. That step updates the elements and reads the panels that
-      // this round is about to overwrite.
+      // Waits until the rest of round `round` - 2 is finished. The rest of that round updates the elements and reads
+      // the panels that this round is about to overwrite.
       if (round >= 2) rest_done_[round % 2].hold(ahead_);
       diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead_>>>(work, round);
       panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead_>>>(work, round);

@@ -2,23 +2,23 @@
 // consecutive rounds.
 //
 // What changes from `cuda_register_tiled`:
-// * An addition and a minimum are one instruction (DPX, Hopper). If distances fit 16 bits, it processes two distances
-//   at once. For some of the elements, the multiplication unit performs the additions, because it would otherwise be
-//   idle (gpu/carriers.cuh).
+// * An addition and a minimum are one instruction (DPX, Hopper). If distances fit 16 bits, one instruction processes
+//   two distances. For some of the elements, the multiplication unit performs the additions, because it would otherwise
+//   be idle (gpu/carriers.cuh).
 // * A thread keeps 64 or 128 elements in registers and loads 16-byte vectors. A relaxation takes an eighth to a tenth
 //   of a load. Asynchronous copies bring the operands into shared memory several portions ahead (gpu/tiles.cuh).
 // * A round has 128 intermediate vertices (64 for 64-bit elements), which halves the passes over the matrix. Once the
-//   diagonal is closed, its row and column are min-plus products, too.
+//   diagonal is closed, its row and column are computed by min-plus products, like the rest.
 // * The diagonal, row and column of the next round depend on a small part of the rest of the current round. This part
 //   is relaxed first, in a stream of higher priority, while the rest keeps the GPU busy (gpu/rounds.cuh).
 // * Small graphs, whose rounds take less time than a launch, use a single cooperative launch. All blocks then wait for
 //   each other twice per round.
 //
-// Barriers: one before each portion is used, after which the previous portion may also be overwritten. Steps are
+// Barriers: one before each portion is used. After this barrier, the previous portion may be overwritten. Steps are
 // separated by the order of launches in a stream, by events between the two streams, or by grid-wide barriers.
 //
 // Work: N^3 relaxations, with N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of 4 x
-// 128 x N. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
+// 128 x N elements. Bytes of the rest (int32): 8 per element and round, or an eighth of a byte per relaxation.
 //
 // Limits: as `cuda_tiled`; 64-bit elements need 96 KiB of shared memory per block. Integers are computed in the
 // smallest width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A
@@ -43,11 +43,12 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// Relaxations that even a slow GPU performs in a tenth of a second; see CudaDistances::relax().
+// Number of relaxations that even a slow GPU performs in a tenth of a second; see CudaDistances::relax().
 constexpr double portion = 1e11;
 
-// Up to this number of vertices, one launch is faster. Measured on an H200 with int32: 1.03 ms against 1.69 ms at 2048
-// vertices, 6.7 ms against 5.8 ms at 4096.
+// Up to this number of vertices, one launch is faster than two streams. Measured on an H200 with int32: at 2048
+// vertices, 1.03 ms in one launch and 1.69 ms in two streams; at 4096 vertices, 6.7 ms in one launch and 5.8 ms in two
+// streams.
 constexpr std::int64_t one_launch_vertices = 3072;
 
 int attribute(cudaDeviceAttr which, const cuda::Job& job) {
@@ -118,8 +119,9 @@ void relax_in_one(CudaDistances<T>& distances) {
 // ---------------------------------------------------------------------------------------------------------------------
 // The choice of arithmetic
 
-/// Relaxes 32-bit elements or pairs of 16 bits. `tile` is Problem::tile, the number of vertices of a round. `InOne` is
-/// the carrier for running all rounds in one launch. Older GPUs with less shared memory run all sizes in one launch.
+/// Relaxes 32-bit elements or pairs of 16-bit elements. `tile` is Problem::tile, the number of vertices of a round.
+/// `InOne` is the carrier for running all rounds in one launch. Older GPUs with less shared memory run all sizes in one
+/// launch.
 template <class Carrier, class InOne, class Rest, class T>
 void relax_narrow(CudaDistances<T>& distances, std::int64_t tile) {
   using Word = typename Carrier::Word;
@@ -140,8 +142,8 @@ void relax_wide(CudaDistances<T>& distances) {
                 Rest8x4<T>::template bytes<T> <= dpx_shared_bytes(sizeof(T)));
 }
 
-/// Returns true if all distances are known to fit pairs of 16 bits. This follows from the upper bound of the distances
-/// or, if the graph is large enough that scanning the matrix pays, from the bound through a hub.
+/// Returns true if all distances are known to fit 16 bits. This follows from the upper bound of the distances or, if
+/// the graph is large enough that scanning the matrix pays, from the bound through a hub.
 template <class T>
 bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vector<Phase>& phases) {
   constexpr std::int64_t worth_a_look = 1024;

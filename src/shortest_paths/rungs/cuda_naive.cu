@@ -8,7 +8,7 @@
 // Work: N^3 relaxations. Bytes: each relaxation loads three elements and stores one if it finds an improvement. Threads
 // of a warp share D(from, via) and read neighbouring elements of D(via, to) and D(from, to). The row and the column of
 // `via` stay in the L2 cache. So 4 to 8 bytes per relaxation pass through memory, or through the L2 cache if the matrix
-// fits there. Memory limits the rate. In graphs of less than some thousand vertices, the N launches limit the rate.
+// fits there. Memory limits the rate. In graphs of fewer than a few thousand vertices, the N launches limit the rate.
 //
 // Limits: the matrix must fit the GPU's memory; distances must fit the element type.
 //
@@ -42,7 +42,7 @@ Solved cuda_naive(const Problem<T>& problem, const Execution& execution, std::ve
   const int threads = cuda::block_threads(execution, 256);
   CudaDistances<T> distances(problem, execution, phases);
   const std::int64_t n = distances.n();
-  constexpr std::int64_t most_blocks = 65535;  // number of blocks in y
+  constexpr std::int64_t most_blocks = 65535;  // greatest number of blocks in y
   const dim3 blocks(cuda::blocks_for(n, threads), static_cast<unsigned int>(std::min(n, most_blocks)));
   distances.relax(n, teaching_portion, [&](std::int64_t first, std::int64_t number) {
     for (std::int64_t via = first; via < first + number; ++via) {

@@ -1,5 +1,5 @@
-// cuda_panels: for graphs larger than a GPU. The matrix stays in host memory, and a round is as deep as the GPU's
-// memory allows.
+// cuda_panels: for graphs that do not fit the memory of a GPU. The matrix stays in host memory, and a round is as deep
+// as the GPU's memory allows.
 //
 // What changes from `cuda_dpx`:
 // * The matrix passes through the GPU once per round, slab by slab. A round has thousands of intermediate vertices
@@ -15,7 +15,7 @@
 //      depend on the order of blocks.
 //   2. It relaxes the slabs of the next pivot, which stay on the GPU, and then all other slabs, which return to the
 //      host.
-//   3. It returns the rows of this pivot while the next pivot is closed.
+//   3. It returns the rows of this pivot to the host while the next pivot is closed.
 // While a slab is relaxed, CPU threads upload the next slab and download the previous one (cuda/transfer.hpp) in
 // another stream.
 //
@@ -50,7 +50,7 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-// Launch shape: blocks of 32 x 8 threads. x: squares of columns from the word `left`; y: squares of rows.
+// Launch shape: blocks of 32 x 8 threads. x: squares of columns, beginning at the word `left`; y: squares of rows.
 template <class Carrier>
 __global__ void __launch_bounds__(square * 8)
     turn_columns(const typename Carrier::Word* rows, std::size_t words, std::int64_t left,
@@ -186,8 +186,8 @@ class Panels {
     bool is_downloaded = false;
   };
 
-  /// Processes a slab at `rows` on the GPU. While the GPU works, downloads the slab of the previous step. The next step
-  /// uploads the next slab, also while the GPU works.
+  /// Processes a slab at `rows` on the GPU. While the GPU processes this slab, this step downloads the slab of the
+  /// previous step, and the next step uploads the next slab.
   void step(std::int64_t round, Range slab, Word* rows, SlabAction action) {
     after_step(problem_, execution_, rows_done_, rounds() * n_);
     if (action.is_relaxed || action.is_downloaded) rows_done_ += slab.count;
@@ -293,13 +293,13 @@ class Panels {
   PanelPlan plan_;
   cuda::Job& job_;
   std::int64_t n_;
-  std::int64_t side_;   ///< including the padding of the last tiles
+  std::int64_t side_;   ///< side of the matrix, including the padding of the last tiles
   std::size_t words_;   ///< words per row
   Word* panels_[2];     ///< rows of the pivots of even and odd rounds
   Word* pivot_;         ///< the closed pivot
   Work<Word> closing_;  ///< panels for closing the pivot
   Word* before_;        ///< previous values of some columns of the pivot's rows, for closing these rows
-  Word* columns_;       ///< the pivot's columns of a slab, transposed
+  Word* columns_;       ///< the columns of a slab that belong to the pivot, transposed
   Word* slab_;
   T* travelling_[2];     ///< elements of this step's and the previous step's slab, in the host's form
   cuda::Event done_[2];  ///< signals that the GPU has finished these two steps
@@ -373,7 +373,7 @@ core::Support panels_on_gpu(const Shape& shape, const execution::Machine& machin
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
 }
 
-// Returns the minimum memory. With more memory, a job has fewer rounds.
+// Returns the least memory with which a job can run. With more memory, the job has fewer rounds.
 core::Memory panels_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
 }

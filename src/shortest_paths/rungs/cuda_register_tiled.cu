@@ -28,14 +28,14 @@ namespace gradus::shortest_paths_detail {
 
 namespace {
 
-constexpr int side = 32;        // intermediate vertices of a round
+constexpr int side = 32;        // number of intermediate vertices of a round
 constexpr int block_side = 64;  // elements per block in each direction
 constexpr int own = 4;          // rows and columns per thread
 constexpr int threads_a_row = block_side / own;
 constexpr int rest_threads = threads_a_row * threads_a_row;
 
-// Relaxes one tile. This is the diagonal tile itself (`diagonal`), or a tile in its row (blockIdx.y = 0) or in its
-// column (blockIdx.y = 1). Launch shape: one thread per element.
+// Relaxes one tile. If `diagonal` is true, this is the diagonal tile itself, otherwise a tile in the row (blockIdx.y =
+// 0) or in the column (blockIdx.y = 1) of the diagonal tile. Launch shape: one thread per element.
 template <class T, bool diagonal>
 __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int64_t step) {
   if (!diagonal && blockIdx.x == step) return;

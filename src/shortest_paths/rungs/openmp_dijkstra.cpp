@@ -1,10 +1,11 @@
 // openmp_dijkstra: Dijkstra's algorithm from one source after another, with the sources shared among threads.
 //
-// What changes from `openmp_tiled`: instead of all pairs at once through more and more vertices, this rung finds all
-// routes from one vertex along the existing edges. A row of the result is one search, independent of the other rows.
-// Threads take the next remaining source without a barrier, and the cost is proportional to the number of sources. The
-// state of a search (a length per vertex and the queue of vertices) is private to a thread, is reused, and stays in its
-// caches. The edges are shared. Vertices wait in buckets (bucket_heap.hpp).
+// What changes from `openmp_tiled`: that rung relaxes all pairs of vertices through one set of intermediate vertices
+// after another. This rung finds all routes from one vertex, along the existing edges. A row of the result is one
+// search, independent of the other rows. Threads take the next remaining source without a barrier, and the cost is
+// proportional to the number of sources. The state of a search (a length per vertex and the queue of vertices) is
+// private to a thread, is reused, and stays in its caches. The edges are shared. Vertices wait in buckets
+// (bucket_heap.hpp).
 // * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
 //   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
 //   (Johnson). In floating-point the differences would be rounded, and sums along a route would violate the header's
@@ -18,12 +19,12 @@
 //   vertex from which the shortest length is reached, so the order does not matter. A cycle of length 0 appears as a
 //   cycle of zero-length edges under h. If there is one, a breadth-first search along the edges of shortest routes
 //   minimizes the number of edges.
-// * The search for a single route ends with the last vertex that is as near as its target. A bidirectional search would
-//   settle fewer vertices, but it needs the reversed edges. On a road grid, reversing the edges takes as long as the
-//   bidirectional search saves.
+// * The search for a single route ends with the last vertex that is as near as the target. A bidirectional search would
+//   settle fewer vertices, but it needs the reversed edges. On a road grid, the time to reverse the edges equals the
+//   time that the bidirectional search saves.
 // * The edges of a vertex are prefetched when the vertex is queued, long before they are read.
 //
-// Work per source: an addition and a comparison per edge and a bucket operation per vertex; at most O((edges + N) log
+// Work per source: an addition and a comparison per edge, and a bucket operation per vertex; at most O((edges + N) log
 // N). Memory per thread: about 40 N bytes.
 // Limits: a single search is not parallel, so one source uses one thread.
 // Sources: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959); D. B. Johnson, "Efficient
@@ -81,7 +82,7 @@ struct Network {
   const std::int64_t* starts = nullptr;
   const Arc<W>* arcs = nullptr;
   Key heaviest = 0;
-  bool equal = false;  ///< all edges have the same positive weight
+  bool equal = false;  ///< true if all edges have the same positive weight
 
   explicit Network(const SparseGraph<W>& graph)
       : Network(graph.n(), graph.starts.data(), graph.arcs.data(), graph.lightest, graph.heaviest) {}
@@ -135,8 +136,8 @@ class Search {
       longest_ = static_cast<Key>(not_reached<Key>() - 1 - network.heaviest);
   }
 
-  /// Searches from the source and settles the vertices that are no further than the target, or all if there is no
-  /// target. `predecessors` may be null.
+  /// Searches from the source. Settles the vertices that are at most as far away as the target, or all vertices if
+  /// there is no target. `predecessors` may be null.
   Outcome run(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
     std::fill_n(length_.data(), network_.n, not_reached<Key>());
     length_[source] = 0;
@@ -150,7 +151,7 @@ class Search {
   const std::vector<std::int32_t>& order() const { return order_; }
   void keep_order() { keep_order_ = true; }
 
-  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() to all vertices.
+  /// Finds predecessors on shortest routes with the fewest edges. Must be called after run() has searched all vertices.
   void find_fewest_edges(std::int64_t source, std::int32_t* predecessors) {
     std::fill_n(predecessors, network_.n, -1);
     edges_to_.assign(size(network_.n), -1);
@@ -255,7 +256,7 @@ class Search {
 };
 
 /// Returns true if edges of length 0 form a cycle. Repeatedly removes vertices without incoming edges of length 0. A
-/// cycle exists exactly if some vertices remain.
+/// cycle exists if and only if some vertices remain.
 template <class Key, class W>
 bool has_zero_cycle(const Network<Key, W>& network) {
   std::vector<std::int64_t> entering(size(network.n));
@@ -326,8 +327,8 @@ class Rows {
     return too_long;
   }
 
-  /// Writes a row of distances. Calls length_to(v) only if reached(v). The return type of length_to() must hold all
-  /// lengths.
+  /// Writes a row of distances. Calls length_to(v) only if reached(v) returns true. The return type of length_to() must
+  /// hold all lengths.
   template <class LengthTo, class Reached>
   void write(std::int64_t row, const LengthTo& length_to, const Reached& reached) {
     T* const to = job_.distances.row(row);
@@ -496,7 +497,8 @@ Solved openmp_dijkstra(const Problem<T>& problem, const Execution& execution, st
 
 namespace {
 
-// Memory for the edges with other weights, and for each thread the lengths, the queue and, if needed, the trees.
+// The memory consists of the reweighted edges and, for each thread, of the lengths, the queue and, if needed, the
+// trees.
 core::Memory searches_memory(const Shape& shape, int threads) {
   const auto n = static_cast<std::uint64_t>(shape.vertices);
   const auto edges = static_cast<std::uint64_t>(shape.edges);

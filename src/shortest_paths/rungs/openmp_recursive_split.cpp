@@ -1,6 +1,6 @@
 // openmp_recursive_split: the recursion in four routines, chosen by which of a block's three sets of vertices coincide.
 //
-// What changes from `openmp_recursive`: its order treats every block like a diagonal block, whose three sets are the
+// What changes from `openmp_recursive`: that rung treats every block like a diagonal block, whose three sets are the
 // same. Only diagonal blocks have that many dependencies between quadrants. This rung has four routines:
 // * diagonal: the first half's diagonal, then its row and its column of quadrants at the same time, then the rest; then
 //   the same for the second half.
@@ -10,7 +10,7 @@
 //   a tile, which processes all intermediate vertices at once.
 //
 // The rest is nearly all of the work, so nearly all of the work is parallel. The longest chain has about 3 N / tile
-// blocks, and cores run out of work only if N / tile is close to their number.
+// blocks, and cores run out of work only if N / tile is close to the number of cores.
 //
 // Work: N^3 relaxations. Memory: none except tasks.
 // Limits: none.

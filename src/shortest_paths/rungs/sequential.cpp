@@ -2,8 +2,8 @@
 // pair, the best route so far is compared with the route through that vertex.
 //
 // Work: N^3 relaxations, each an addition and a comparison. For each intermediate vertex the whole matrix of N^2
-// elements is read and written once, from a cache if it fits one, otherwise from memory. Runs on one core. The compiler
-// may vectorise the innermost loop with baseline instructions.
+// elements is read and written once, from a cache if the matrix fits a cache, otherwise from memory. The rung runs on
+// one core. The compiler may vectorise the innermost loop with baseline instructions.
 // Limits: none.
 // Source: R. W. Floyd, "Algorithm 97: Shortest path" (1962); S. Warshall, "A theorem on Boolean matrices" (1962).
 #include <algorithm>

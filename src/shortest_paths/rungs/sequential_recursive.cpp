@@ -1,11 +1,11 @@
 // sequential_recursive: quadrants of quadrants, until a block fits every cache.
 //
 // What changes from `sequential`: the loops over vertices become a recursion. A block consists of the routes from one
-// set of vertices to another through a third set. It is divided into quadrants. All four are relaxed through the first
-// half of the third set, then in the opposite order through the second half. For any cache size, there is a depth of
-// the recursion at which three blocks fit the cache, and nothing is fetched again below that depth. The traffic of
-// every cache falls from N^3 elements to about N^3 over the square root of the cache's size, although the code knows no
-// cache size. At the side of a tile, the recursion ends and the loops take over.
+// set of vertices to another through a third set. The block is divided into quadrants. All four quadrants are relaxed
+// through the first half of the third set. They are then relaxed in the opposite order through the second half. For any
+// cache size, there is a depth of the recursion at which three blocks fit the cache, and nothing is fetched again below
+// that depth. The traffic of every cache falls from N^3 elements to about N^3 over the square root of the cache's size,
+// although the code knows no cache size. At the side of a tile, the recursion ends and the loops take over.
 //
 // Work: N^3 relaxations. Memory: none.
 //

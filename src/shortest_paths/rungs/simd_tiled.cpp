@@ -9,9 +9,9 @@
 //   registers) stay in registers for all 64 intermediate vertices. Each intermediate vertex loads 4 vectors and 4
 //   numbers for 16 additions and 16 minima. The textbook's loop loads two vectors and stores one for every addition and
 //   minimum.
-// * The matrix is copied into tiles, and back at the end. In the original rows, if their length is a power of two, the
-//   lines of a tile map to a few sets of the cache and evict each other, and each line of a tile is on a different
-//   page.
+// * The matrix is copied into tiles, and back at the end. In the original matrix, each line of a tile is on a different
+//   page. If the length of a row is a power of two, the lines of a tile also map to a few sets of the cache and evict
+//   each other.
 // * Highway selects the best instruction set of the CPU at run time (AVX-512, AVX2, …).
 //
 // Work: N^3 relaxations, with N rounded up to a multiple of 64. Memory: another N^2 elements. Each step of 64 vertices

@@ -34,7 +34,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
         wanted[r][v] = hn::Load(d, lengths + r * marked_columns + column + v * lanes);
         found[r][v] = hn::Load(d, best + r * marked_columns + column + v * lanes);
       }
-    for (std::int64_t via = vias - 1; via >= 0; --via) {  // descending, so that the lowest is written last
+    for (std::int64_t via = vias - 1; via >= 0; --via) {  // descending, so that the lowest vertex is written last
       const V name = hn::Set(d, static_cast<C>(first_via + via));
       V onward[vectors];
 #pragma GCC unroll 2
@@ -54,7 +54,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
   }
 }
 
-/// Processes at least one vector of sources per edge.
+/// Finds predecessors from edge lists. Each edge is processed for at least one vector of sources at a time.
 template <class C>
 HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                             const C* weights, const C* lengths, C* best) {

@@ -1,5 +1,6 @@
-// Compares every shortest-path variant that runs here with a reference in arbitrary-precision integers that shares no
-// code with the library. Floating-point numbers are integer multiples of the smallest one.
+// Compares every shortest-path variant that runs here with a reference, which computes in arbitrary-precision integers
+// and shares no code with the library. The reference represents floating-point numbers as integer multiples of the
+// smallest positive number.
 #include <gmpxx.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ struct GraphCase {
   ShortestPathsOptions options;
 };
 
-/// Draws a weight of the given kind. Some kinds produce sums that are difficult to round or close to a limit.
+/// Draws a weight of the given kind. With some kinds, sums are difficult to round or are close to a limit of the type.
 template <class T>
 T draw_weight(Random& random, int kind) {
   constexpr T most = std::numeric_limits<T>::max();
@@ -234,7 +235,7 @@ class Check {
     if (!outcome.answer && outcome.status != 3) return fmt::format("error {}: {}", outcome.status, outcome.message);
     if constexpr (std::is_floating_point_v<T>) {
       if (!outcome.answer) return refused || near_the_greatest() ? "" : "it is refused: " + outcome.message;
-      if (right_.negative_cycle) return "";  // a negative cycle hidden by rounding
+      if (right_.negative_cycle) return "";  // rounding may have hidden the negative cycle
       if (right_.too_great) return near_the_greatest() ? "" : "a distance beyond the greatest number is accepted";
     } else {
       if (!outcome.answer) return refused ? "" : "it is refused: " + outcome.message;
@@ -259,12 +260,12 @@ class Check {
   /// Returns true if some sum may be so near the limit of the type that rounding decides whether it overflows.
   bool near_the_greatest() const { return 2 * right_.heaviest > exact(std::numeric_limits<T>::max()); }
 
-  /// Calls call(graph) with the graph in its form.
+  /// Calls call(graph) with the graph in the form that `graph_.form` selects.
   template <class Call>
   auto with_graph(const Call& call) const {
     const auto n = static_cast<std::int64_t>(graph_.n);
     if (graph_.form == Form::edges) return call(EdgeView<T>{n, graph_.from, graph_.to, graph_.weights});
-    if (graph_.form == Form::rows) {  // valid because the edges were generated in ascending order
+    if (graph_.form == Form::rows) {  // this form is valid, because the edges were generated in ascending order
       std::vector<std::int64_t> starts(graph_.n + 1);
       for (const std::int32_t from : graph_.from) ++starts[static_cast<std::size_t>(from) + 1];
       for (std::size_t v = 0; v < graph_.n; ++v) starts[v + 1] += starts[v];
@@ -332,7 +333,8 @@ class Check {
       if (!std::isfinite(distance)) return fmt::format("distance {}", distance);
       const mpz_class beyond = exact(distance) - right_.length[place];
       const bool is_above = beyond > 0;
-      // If the result is below the exact distance, a route other than the shortest one may determine the bound.
+      // If the result is below the exact distance, it may be the rounded length of another route. The bound is then
+      // computed for the heaviest route.
       if (!within_bound(abs(beyond), is_above ? right_.magnitude[place] : right_.heaviest))
         return fmt::format("distance {} is too far off", distance);
       if (!has_predecessors) return "";

@@ -148,7 +148,7 @@ class ShortestPaths(Case):
         self.assertIn("distances of 98 pairs", charts)
         self.assertEqual([int(row[0]) for row in charts["the shortest route from 3 to 90"][1:]], answer["route"]["vertices"])
         self.assertEqual(int(charts["the shortest route from 3 to 90"][-1][1]), answer["route"]["distance"])
-        # Real numbers, and a pair without a route.
+        # In this graph, weights are real numbers, and there is no route from c to a.
         edges = self.file("edges.csv", "a,b,-1.5\nb,c,2.25\nd,c,1\n")
         self.succeed("shortest-paths", edges, "--from", "c", "--to", "a", "--report", page, "--quiet")
         self.assertIn("there is no route from c to a", content(page, "r"))
@@ -351,7 +351,7 @@ class GraphFiles(Case):
         says = ["c.csv': the distance from vertex Rome to vertex New York is 4000000000, which int32", "--dtype i64"]
         self.refused(3, "shortest-paths", self.file("c.csv", far), says=says)
         self.refused(3, "shortest-paths", self.file("c.csv", far), "--from", "Rome", "--to", "New York", says=says)
-        # Names that are numbers, and a name that looks like a message.
+        # Some names are numbers, and one name looks like a message.
         self.refused(3, "shortest-paths", self.file("c.csv", far.replace("Rome", "7").replace("Oslo", "negative cycle 1 -> 2")),
                      says=["from vertex 7 to vertex New York is"])
         self.refused(3, "shortest-paths", self.file("d.gr", "p sp 3 2\na 3 1 2000000000\na 1 2 2000000000\n"),
@@ -389,7 +389,8 @@ class GraphFiles(Case):
         self.refused(3, "shortest-paths", self.path("missing.gr"), says=["missing.gr"])
 
     def test_tables_of_edges(self):
-        """Files of OSMnx, GTFS, pandas and graph collections: refused with the option that helps, or with the reason why none helps."""
+        """For files of OSMnx, GTFS, pandas and graph collections, the message of the refusal names the option that
+        helps or the reason why no option helps."""
         for name, text, says, columns, ends, route in [
             ("osmnx.csv", "u,v,key,length\n1,2,0,3.5\n2,3,0,4.5\n", "say --columns u,v,length", "u,v,length", (1, 3), "8: 1 2 3"),
             ("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nS1,S2,2,120\nS2,S3,2,60\n",

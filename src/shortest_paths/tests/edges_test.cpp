@@ -340,7 +340,7 @@ TEST(ShortestPathsEdges, ADistanceThatDoesNotFitIsTold) {
   }
 }
 
-/// Threads convert sorted lists, and each thread sees only a part of a list.
+/// Several threads convert a sorted list, and each thread sees only a part of the list.
 TEST(ShortestPathsEdges, VerticesBelowZeroAreRefusedInListsInOrder) {
   ShortestPathsOptions options;
   options.sources = {0};

@@ -200,7 +200,7 @@ TEST(ShortestPaths, ADistanceThatDoesNotFitNamesThePairAndAWiderType) {
                 paths(graph_of<double>(3, {{0, 1, -1.7e308L}, {1, 2, -1.7e308L}}));
               }),
               "from vertex 0 to vertex 2");
-  // A distance that equals no_route() does not fit the type, either.
+  // A distance that equals no_route() does not fit the type. It must be refused like a greater distance.
   EXPECT_SAYS(message_of<InputError>([] {
                 paths(graph_of<std::int32_t>(3, {{0, 1, 2147483646}, {1, 2, 1}}));
               }),
@@ -274,7 +274,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   EXPECT_THROW(host({.vertices = 3, .element_bytes = 2}), UsageError);
   EXPECT_THROW(host({.vertices = 3}, options), UsageError);
   EXPECT_THROW(host({.vertices = 3, .edges = std::numeric_limits<std::int64_t>::max()}), UsageError);
-  // The memory estimate decides if a limit is accepted.
+  // The call accepts a memory limit that equals the estimate, and refuses a lower limit.
   const Matrix<std::int32_t> weights = random_graph<std::int32_t>(500, 1, 100, 3);
   Execution limited{.device = Device::cpu, .threads = 1};
   limited.memory_limit = host({.vertices = 500}) + std::size_t{500} * 500 * sizeof(std::int32_t);

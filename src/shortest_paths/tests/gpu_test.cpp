@@ -66,8 +66,8 @@ template <class T>
 void check() {
   for (const std::int64_t n : {65, 127, 128, 129, 256, 300, 385, 640, 1100}) {
     const double sparse = 3.0 / static_cast<double>(n);
-    expect_as_on_the_processor(graph<T>(n, 0.5, 30, 0));         // pairs of 16 bits
-    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));      // pairs of 16 bits, some of them without a route
+    expect_as_on_the_processor(graph<T>(n, 0.5, 30, 0));     // 16-bit distances, two per word
+    expect_as_on_the_processor(graph<T>(n, sparse, 20, 0));  // 16-bit distances, two per word; some routes do not exist
     expect_as_on_the_processor(graph<T>(n, sparse, 300, 5000));  // negative edges
     expect_as_on_the_processor(graph<T>(n, 0.1, 20000, 0));
   }
@@ -87,7 +87,7 @@ TEST_F(shortest_paths_gpu, whole_numbers_of_64_bits_have_the_processors_distance
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Larger than the GPU
+// Graphs larger than the GPU's memory
 
 template <class T>
 void check_limits() {
@@ -196,8 +196,8 @@ void check_predecessors(std::int64_t n) {
     return from % 2 == to % 2 ? weight : no_route<T>();
   };
   check(changed<T>(graph<T>(n, 0.6, 50, 700), apart), "two parts");
-  // The first weight is the greatest one with which the type stays the same. The second weight is the greatest one that
-  // 16 bits allow. The third weight is just beyond.
+  // With the first weight, the job just does not need a wider type. The second weight is the greatest that 16 bits
+  // allow. The third weight is just beyond the 16 bits.
   for (const T heaviest :
        {static_cast<T>(unreachable<T>() / 3 / n - 1), static_cast<T>(0x7ffe), static_cast<T>(0x7fff)})
     for (const double density : {0.03, 0.9})
@@ -248,7 +248,7 @@ TEST_F(shortest_paths_gpu, predecessors_by_way_of_several_panels) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// In the memory of a GPU
+// Weights and results in the memory of a GPU
 
 /// A matrix on the GPU for results, with `room` unused elements between two rows.
 template <class T>
@@ -398,7 +398,7 @@ TEST_F(shortest_paths_gpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(tests::same_bits(result.predecessors, truth.predecessors));
 }
 
-/// Every way to a GPU must report the same error as the CPU.
+/// On every way to a GPU, the call must report the same error as on the CPU.
 template <class E, class T>
 void expect_the_processors_error(const Matrix<T>& weights, const std::string& part) {
   const std::string message = error_of<E>([&] { shortest_paths(weights.view(), {}, by("openmp_tiled")); });

@@ -65,7 +65,8 @@ class OnAThousandVertices : public tests::WithRow<Variant> {
       ASSERT_TRUE(support) << support.reason;
       for (const auto& [tile, threads] : {std::pair{0, 0}, std::pair{33, 2}, std::pair{64, 1}, std::pair{256, 2}}) {
         ShortestPathsOptions options;
-        // The results of other variants do not depend on the tile.
+        // The search for floating-point predecessors does not depend on the tile, so it runs only with the default
+        // tile, 0.
         options.predecessors = tile == 0 || !std::is_floating_point_v<T>;
         options.tile = tile;
         const Execution by{.variant = std::string(row().name), .threads = threads};

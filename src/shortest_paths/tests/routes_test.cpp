@@ -1,5 +1,5 @@
 // Tests single routes in small random graphs of all kinds. Each must equal the route of the canonical predecessors. The
-// test computes these independently, by the header's formulas, in integers that hold every sum.
+// test computes these predecessors independently, by the header's formulas, in integers that hold every sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,12 +157,12 @@ class Reference {
   }
   static void least(Exact<T>& place, Exact<T> length) { place = std::min(place, length); }
 
-  /// Returns true if a shortest route to v ends with the edge from u.
+  /// Returns true if a shortest route from `from` to v ends with the edge from u to v.
   bool is_last(std::int64_t from, std::int64_t u, std::int64_t v) const {
     return is_edge(u, v) && reaches(from, u) && distance(from, u) + weight(u, v) == distance(from, v);
   }
 
-  /// Returns the fewest edges of a shortest route to each vertex.
+  /// Returns, for each vertex, the smallest number of edges of a shortest route to this vertex.
   std::vector<std::int64_t> fewest_edges(std::int64_t from) const {
     std::vector<std::int64_t> edges(index(n_), n_);
     edges[index(from)] = 0;
@@ -254,7 +254,7 @@ std::string fault(const Graph& graph, const Given<T>& given, const Reference<T>&
     if (found->distance != distance) return "the distance is incorrect";
     if (vertices != reference.route(from, to)) return "the route does not follow the canonical predecessors";
   }
-  // If the whole row of predecessors is available, compares the route with it.
+  // If the whole row of predecessors is available, also compares the route with this row.
   ShortestPathsOptions of_row = given.options;
   of_row.sources = {from};
   of_row.predecessors = true;

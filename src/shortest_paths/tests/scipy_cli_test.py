@@ -19,7 +19,7 @@ except ImportError:
     sparse = None
 
 FIELDS = ("integer", "real", "pattern")
-SYMMETRIES = ("general", "symmetric")  # other symmetries have negative weights or no order
+SYMMETRIES = ("general", "symmetric")  # a skew-symmetric matrix has negative weights, and complex weights have no order
 
 
 def entries(choose, n, field, symmetry):

@@ -64,7 +64,8 @@ class Graph:
         self.separator = choose.choice(";\t") if self.comma else choose.choice(",;\t ")
         pairs = [pair for pair in itertools.product(range(n), repeat=2) if pair[0] != pair[1]]
         chosen = choose.sample(pairs, min(len(pairs), choose.randint(n, 2 * n)))
-        # Every vertex occurs.
+        # Every vertex must occur. Vertices 0, 1 and n - 1 get edges here, and the next line adds an edge of each vertex
+        # without edges.
         chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]
         chosen += [pair for v in range(n) for pair in [(v, (v + 1) % n)] if not any(v in pair for pair in chosen)]
         lengths = [choose.randint(1, 40) / (4 if self.decimals else 1) for _ in chosen]
@@ -72,7 +73,8 @@ class Graph:
             lengths[0] = 2.5
         self.edges = [(self.vertices[v], self.vertices[w], length) for (v, w), length in zip(chosen, lengths)]
         self.header = choose.choice([None, *HEADINGS])
-        # Order of the columns. There may be an index column of pandas or another column, or the columns are permuted.
+        # The order of the columns. Some orders contain an index column of pandas or another column. Others permute the
+        # columns.
         self.order = choose.choice(["ftw", "ftw", "ftw", "wft", "tfw", "#ftw", "ftxw", "ftwx", "xftw", "rftw"])
         if self.order[0] in "r#" and not self.header:
             self.order = "ftw"

@@ -42,7 +42,7 @@ constexpr std::optional<Key> equal_key(Other number) {
   }
   const Key key = static_cast<Key>(number);
   if constexpr (from::is_integer && !to::is_integer) {
-    if (key >= beyond(Key{}, Other{})) return {};  // the conversion to a key has rounded up
+    if (key >= beyond(Key{}, Other{})) return {};  // rounding has produced a key beyond the range of Other
   }
   const bool same = static_cast<Other>(key) == number && (key < Key{}) == (number < Other{});
   return same ? std::optional<Key>(key) : std::nullopt;
@@ -92,9 +92,10 @@ class set_interface {
   using iterator = set_iterator<Set>;
   using const_iterator = iterator;
 
-  /// Inserts a key. Returns false if the set already contains it. If copying the key, the comparison or the allocator
-  /// throws, the set is unchanged. `insert(Key&&)` does not move from the key if it finds an equal key; but if another
-  /// thread inserts an equal key at the same time, it may return false after it has moved from the key.
+  /// Inserts a key. Returns false if the set already contains it. If the key's copy constructor, the comparison or the
+  /// allocator throws an exception, the set is unchanged. `insert(Key&&)` does not move from the key if it finds an
+  /// equal key. But if another thread inserts an equal key during the call, the call may move from the key and still
+  /// return false.
   bool insert(const Key& key) { return self().add(key); }
   bool insert(Key&& key) { return self().add(std::move(key)); }
 
@@ -110,7 +111,8 @@ class set_interface {
     return self().look_up(key, function);
   }
 
-  // Overloads for every type that can be compared with a key, if the function objects of the set are transparent.
+  // Overloads for every type that can be compared with a key. They exist if the function objects of the set are
+  // transparent.
   template <other_key<Key> Other>
   requires is_transparent bool erase(const Other& key) { return self().remove(key); }
   template <other_key<Key> Other>

@@ -7,9 +7,9 @@
 
 namespace gradus::sets_detail {
 
-/// A position in a loop: a node that was in the set when the loop reached it. A Set of sorted nodes has `domain_`,
-/// `head_`, `compare_`, node_at(), first_link() and find(guard, precedes, slot). find() returns the first node whose
-/// key does not precede, and the slot that protects it.
+/// A position in a loop: a node that was in the set when the loop reached it. `Set` must have sorted nodes and the
+/// members `domain_`, `head_`, `compare_`, node_at(), first_link() and find(guard, precedes, slot). find() returns the
+/// first node whose key does not satisfy `precedes`, and the slot that protects this node.
 template <class Set>
 class list_cursor {
   using node = typename Set::node;
@@ -26,21 +26,21 @@ class list_cursor {
   // seq_cst: a loop must not return a key that was removed before the loop reached it. See the heads of the sets.
   template <class Link>
   void go_on_from(const Link& link) {
-    node* const old = here_;  // null at the beginning; still protected by its slot
+    node* const old = here_;  // null at the beginning of a loop; otherwise `old_slot` still protects the node
     const unsigned old_slot = slot_;
     slot_ ^= 1;
     for (word next = hold_.protect(slot_, link, std::memory_order_seq_cst);;) {
       if (walks_past_removed || !is_marked(next)) {
         here_ = Set::node_at(next);
       } else {
-        here_ = old;  // if the comparison below throws, the cursor keeps its protected node
+        here_ = old;  // set here, so that the cursor has a protected node if the comparison below throws
         slot_ = old_slot;
         here_ = first_after(old, old_slot < 2 ? 2 : 0);
       }
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))
-        return;  // otherwise here_ was removed: continues from here_ or, if that is not allowed, from `old`
+        return;  // if here_ was removed instead, the loop continues from here_ or, under hazard_pointers, from `old`
     }
   }
 

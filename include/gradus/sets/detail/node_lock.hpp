@@ -1,4 +1,4 @@
-/// The lock of a single list node. It takes one byte, because every node has one.
+/// The lock of a list node. Every node has such a lock, so the lock's size is only one byte.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,8 @@
 
 namespace gradus::sets_detail {
 
-/// A test-and-test-and-set lock: it reads the flag first, and tries to set it only if it is free. Lockable; no order of
-/// arrival.
+/// A test-and-test-and-set lock: it reads the flag first, and tries to set the flag only if it is clear. Lockable; no
+/// order of arrival.
 template <class Policy = set_policy>
 class basic_byte_lock {
  public:

@@ -6,8 +6,8 @@
 
 namespace gradus::sets_detail {
 
-/// Constructs a key inside a node with the allocator's construct() if it has one, like the containers of the standard
-/// library. A polymorphic allocator (std::pmr) thus also serves keys that use an allocator.
+/// Constructs a key inside a node. As in the containers of the standard library, uses the allocator's construct() if
+/// the allocator has this function. So a polymorphic allocator (std::pmr) also serves keys that use an allocator.
 template <class Allocator, class Key, class Argument>
 void make_key(const Allocator& allocator, const Key& place, Argument&& argument) {
   using key_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<Key>;

@@ -1,4 +1,5 @@
-/// Records of running operations. An operation takes a record of its set at its beginning and leaves it at its end.
+/// Records of running operations. An operation takes a record of its set when it begins, and gives the record back when
+/// it ends.
 #pragma once
 
 #include <atomic>
@@ -21,10 +22,10 @@ struct reclaimable {
 /// Returns the memory of a node to its set.
 using free_function = void (*)(void* set, reclaimable* node) noexcept;
 
-/// The records of a set. A Record has an atomic `state`, which is 0 while the record is free. Threads do not register,
-/// and the list does not need to know when a thread ends: a record belongs to a thread only during an operation. Taking
-/// a record is a single exchange, usually on memory that no other thread has touched, and also serves as the
-/// announcement that reclamation needs.
+/// The records of a set. A Record has an atomic `state`, which is 0 while the record is free. A record belongs to a
+/// thread only during an operation. So threads do not register, and the list does not need to know when a thread ends.
+/// A thread takes a record by a single exchange, usually on memory that no other thread has touched. This exchange is
+/// also the announcement that reclamation needs.
 ///
 /// A set begins with one block of 16 records. It adds a block when all records are in use and keeps all blocks until
 /// its destruction.
@@ -55,8 +56,8 @@ class record_list {
     block* at = &first_;
     for (unsigned before = place / records_of_block; before > 0; --before) at = &after(*at);
     if (Record& own = at->records[place % records_of_block]; try_take(own, busy)) return own;
-    // The preferred record is in use, either by an unfinished operation of this thread (a loop over the set, or a
-    // function passed to visit()) or by a thread with the same number.
+    // The preferred record is in use. Its user may be a thread with the same number, or an unfinished operation of this
+    // thread (a loop over the set, or a function passed to visit()).
     for (at = &first_;; at = &after(*at))
       for (Record& any : at->records)
         if (try_take(any, busy)) return any;
@@ -65,26 +66,26 @@ class record_list {
   /// Takes the record if it is free.
   static bool try_take(Record& record, std::uint64_t busy) noexcept {
     std::uint64_t idle = 0;
-    // relaxed: the value only decides whether an attempt is worthwhile. acquire: sees the work of the previous owner.
-    // release and acquire: see epoch.hpp.
+    // relaxed: the value of the load only decides whether an attempt is worthwhile. acquire of the exchange: this
+    // thread sees the work of the previous owner. epoch.hpp has further reasons for acquire and release.
     return record.state.load(std::memory_order_relaxed) == 0 &&
            record.state.compare_exchange_strong(idle, busy, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
-  /// Frees the record. release: the next owner, and every thread that sees the record free, also sees the work of this
-  /// operation.
+  /// Frees the record. release: the next owner of the record also sees the work of this operation, and so does every
+  /// thread that sees that the record is free.
   static void leave(Record& record) noexcept { record.state.store(0, std::memory_order_release); }
 
-  /// Calls function(record) for each record until it returns false. If the loop misses a record that is added
-  /// concurrently, the end of the loop happens before every use of this record.
+  /// Calls function(record) for each record until it returns false. Another thread may add a record concurrently. If
+  /// the loop misses this record, the end of the loop happens before every use of the record.
   template <class Function>
   bool all_of(const Function& function) {
     for (block* at = &first_;;) {
       for (Record& record : at->records)
         if (!function(record)) return false;
-      // A compare-and-exchange of null with null instead of a load, so that a thread that adds a block later reads this
-      // value and synchronizes with this loop. seq_cst: the proof of hazard pointers needs a total order of these
-      // operations.
+      // Uses a compare-and-exchange of null with null instead of a load. If another thread adds a block later, it reads
+      // the value written here and therefore synchronizes with this loop. seq_cst: the proof of hazard pointers needs a
+      // total order of these operations.
       block* next = nullptr;
       if (at->next.compare_exchange_strong(next, nullptr, std::memory_order_seq_cst)) return true;
       at = next;

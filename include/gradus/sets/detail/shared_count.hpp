@@ -1,4 +1,4 @@
-/// A counter that many threads change and few read.
+/// A counter that many threads change, but that few threads read.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,12 @@
 
 namespace gradus::sets_detail {
 
-/// Each thread adds to a separate part. The sum of the parts is exact while no thread adds. Size 1 KiB.
+/// A counter that consists of several parts. Threads add to different parts. The sum of the parts is exact while no
+/// thread adds. The size is 1 KiB.
 template <class Policy>
 class shared_count {
  public:
-  // relaxed: a counter orders nothing, and sum() only promises a sum of values that the parts had.
+  // relaxed: a counter orders nothing, and sum() may add values that the parts had at different times.
   void add(std::int64_t change) noexcept {
     parts_[thread_number() % parts].value.fetch_add(change, std::memory_order_relaxed);
   }
@@ -25,7 +26,7 @@ class shared_count {
 
  private:
   static constexpr std::size_t parts = 16;
-  struct alignas(64) part {  // one cache line per part
+  struct alignas(64) part {  // each part has a separate cache line
     typename Policy::template atomic<std::int64_t> value{0};
   };
   part parts_[parts];

@@ -7,14 +7,16 @@
 
 namespace gradus::sets_detail {
 
-/// Thread numbers are smaller than this.
+/// Thread numbers are smaller than this number.
 inline constexpr unsigned thread_numbers = 256;
 
-// The numbers are only hints: users stay correct if two threads have the same number. Threads beyond the last number
-// share numbers, and a thread may still use a number that it has given back while its thread_local objects are
-// destroyed. relaxed everywhere, because the numbers publish nothing.
+// The numbers are only hints: users stay correct if two threads have the same number. This happens in two cases. If
+// there are more threads than numbers, threads share numbers. A thread that ends gives its number back, but the
+// destructors of its thread_local objects may still use the number. relaxed everywhere, because the numbers publish
+// nothing.
 inline constinit std::atomic<std::uint64_t> numbers_taken[thread_numbers / 64] = {};
-inline constinit thread_local unsigned this_thread_number = thread_numbers;  // not assigned yet
+// This value means that the thread has no number yet.
+inline constinit thread_local unsigned this_thread_number = thread_numbers;
 
 inline unsigned take_thread_number() {
   static std::atomic<unsigned> shared{0};
@@ -36,7 +38,8 @@ inline unsigned take_thread_number() {
   return shared.fetch_add(1, std::memory_order_relaxed) % thread_numbers;
 }
 
-/// Returns the number of the calling thread: the smallest free number at its first call.
+/// Returns the number of the calling thread. The first call in a thread assigns the smallest free number or, if no
+/// number is free, a shared one.
 inline unsigned thread_number() {
   if (this_thread_number == thread_numbers) this_thread_number = take_thread_number();
   return this_thread_number;

@@ -22,8 +22,8 @@ struct SkeletonResult {
   RunReport report;
 };
 
-/// Returns the sum of the values. Throws UsageError if the view is malformed, UnsupportedError unless it is in host
-/// memory, OutOfMemoryError if the job does not fit, and InterruptedError after a stop request.
+/// Returns the sum of the values. Throws UsageError if the view is malformed, UnsupportedError unless the view is in
+/// host memory, OutOfMemoryError if the job does not fit, and InterruptedError after a stop request.
 GRADUS_EXPORT SkeletonResult skeleton(VectorView<const std::uint64_t> values, const SkeletonOptions& options = {},
                                       const Execution& execution = {});
 

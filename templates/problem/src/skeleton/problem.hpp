@@ -41,7 +41,7 @@ core::Rows<Variant> variants();
 /// The ladder, for generic code that does not know the problem.
 extern const core::Ladder ladder;
 
-/// Returns the variant that runs if Execution::variant is empty. Depends only on shape, machine and device.
+/// Returns the variant that runs if Execution::variant is empty. The choice depends only on shape, machine and device.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 }  // namespace gradus::skeleton_detail

@@ -1,0 +1,344 @@
+#include "kmeans/batches/batch_sums.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // to a word, between two propagations of carries
+constexpr std::int64_t rows_at_once = std::int64_t{1} << 28;    // each row makes at most two additions to a word
+constexpr std::int64_t rows_of_a_task = 2048;
+
+/// Returns the value as mantissa * 2^exponent. The exponent depends on the exponent field only.
+core::Scaled scaled(double value) { return core::scaled(value); }
+core::Scaled scaled(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto field = static_cast<int>(bits >> 23 & 0xff);
+  const std::uint32_t fraction = bits & ((1U << 23) - 1);
+  return {field == 0 ? fraction : fraction | 1U << 23, (field == 0 ? 1 : field) - 150, bits >> 31 != 0};
+}
+
+/// The exponents of the lowest and the highest bit that any of several values may have; empty for zeros alone.
+struct Exponents {
+  int low = std::numeric_limits<int>::max();
+  int high = std::numeric_limits<int>::min();
+  bool empty() const { return low > high; }
+};
+
+template <class T>
+Exponents exponents_of(MatrixView<const T> values, int threads) {
+  int low = std::numeric_limits<int>::max();
+  int high = std::numeric_limits<int>::min();
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : low) reduction(max : high)
+  for (std::int64_t row = 0; row < values.rows(); ++row)
+    for (std::int64_t column = 0; column < values.columns(); ++column) {
+      const core::Scaled value = scaled(values(row, column));
+      if (value.mantissa == 0) continue;
+      low = std::min(low, value.exponent);
+      high = std::max(high, value.exponent + std::numeric_limits<T>::digits);
+    }
+  return {low, high};
+}
+
+int word_of(int exponent) { return (exponent - core::accumulator_least_exponent) / 32; }
+
+/// Adds the product of `value` and a weight, or the value if `weight` is null, to words that begin with word `first`.
+void add_to(std::int64_t* words, int first, core::Scaled value, const core::Scaled* weight) {
+  const auto put = [&](int word, std::int64_t addend) { words[word - first] += addend; };
+  if (weight == nullptr) return core::for_each_limb(value, put);
+  const core::UInt128 product = static_cast<core::UInt128>(value.mantissa) * weight->mantissa;
+  const int exponent = value.exponent + weight->exponent;
+  const bool negative = value.negative != weight->negative;
+  constexpr std::uint64_t half = (std::uint64_t{1} << 53) - 1;
+  core::for_each_limb({static_cast<std::uint64_t>(product) & half, exponent, negative}, put);
+  core::for_each_limb({static_cast<std::uint64_t>(product >> 53), exponent + 53, negative}, put);
+}
+
+/// Propagates carries, so that all words but the last are between -2^31 and 2^31.
+void propagate(std::int64_t* words, int count) {
+  std::int64_t carry = 0;
+  for (int index = 0; index + 1 < count; ++index) {
+    const std::int64_t word = words[index] + carry;
+    carry = (word + (std::int64_t{1} << 31)) >> 32;
+    words[index] = word - (carry << 32);
+  }
+  words[count - 1] += carry;
+}
+
+/// The number integer * 2^exponent.
+struct FixedPoint {
+  core::Int128 integer = 0;
+  int exponent = 0;
+};
+
+/// Returns the number that the words represent if it fits. `words` begins with word `first`, and its carries are
+/// propagated.
+std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int first) {
+  while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);
+  while (!words.empty() && words.front() == 0) {
+    words = words.subspan(1);
+    ++first;
+  }
+  if (words.empty()) return FixedPoint{};
+  const auto top = static_cast<std::uint64_t>(std::abs(words.back()));
+  if (std::bit_width(top) + 32 * (static_cast<int>(words.size()) - 1) > 125) return std::nullopt;
+  FixedPoint number{0, core::accumulator_least_exponent + 32 * first};
+  for (std::size_t index = words.size(); index-- > 0;) number.integer = number.integer * (core::Int128{1} << 32) + words[index];
+  return number;
+}
+
+/// Rows in the order of their labels, in pieces that belong to one cluster each.
+struct Piece {
+  std::int64_t cluster;
+  std::span<const std::int64_t> rows;
+};
+
+class RowsByLabel {
+ public:
+  RowsByLabel(const std::int32_t* labels, std::int64_t rows, std::int64_t clusters)
+      : starts_(static_cast<std::size_t>(clusters) + 1), rows_(static_cast<std::size_t>(rows)) {
+    for (std::int64_t row = 0; row < rows; ++row) ++starts_[static_cast<std::size_t>(labels[row]) + 1];
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
+    for (std::int64_t row = 0; row < rows; ++row)
+      rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(labels[row])]++)] = row;
+  }
+
+  std::span<const std::int64_t> rows_of(std::int64_t cluster) const {
+    const auto index = static_cast<std::size_t>(cluster);
+    return std::span(rows_).subspan(static_cast<std::size_t>(starts_[index]),
+                                    static_cast<std::size_t>(starts_[index + 1] - starts_[index]));
+  }
+
+  std::vector<Piece> pieces() const {
+    std::vector<Piece> pieces;
+    for (std::int64_t cluster = 0; cluster + 1 < std::ssize(starts_); ++cluster)
+      for (std::span<const std::int64_t> rest = rows_of(cluster); !rest.empty();) {
+        const std::size_t count = std::min(rest.size(), static_cast<std::size_t>(rows_of_a_task));
+        pieces.push_back({cluster, rest.first(count)});
+        rest = rest.subspan(count);
+      }
+    return pieces;
+  }
+
+ private:
+  std::vector<std::int64_t> starts_;
+  std::vector<std::int64_t> rows_;
+};
+
+}  // namespace
+
+template <class T>
+BatchSums<T>::BatchSums(std::int64_t clusters, std::int64_t columns)
+    : clusters_(clusters), columns_(columns), counts_(static_cast<std::size_t>(clusters)) {}
+
+template <class T>
+WordRange BatchSums<T>::words_of(MatrixView<const T> points, VectorView<const T> weights, int threads) {
+  Exponents exponents = exponents_of(points, threads);
+  if (exponents.empty()) return {};
+  if (!weights.empty()) {
+    const Exponents of_weights =
+        exponents_of(MatrixView<const T>(weights.data(), weights.size(), 1), threads);
+    if (of_weights.empty()) return {};
+    exponents.low += of_weights.low;
+    exponents.high += of_weights.high;
+  }
+  // One more word takes the carries of up to 2^62 additions.
+  const int first = word_of(exponents.low);
+  return {first, word_of(exponents.high) + 2 - first};
+}
+
+template <class T>
+WordRange BatchSums<T>::range_with(WordRange words) const {
+  if (words.count == 0) return range_;
+  if (range_.count == 0) return words;
+  const int first = std::min(range_.first, words.first);
+  return {first, std::max(range_.end(), words.end()) - first};
+}
+
+template <class T>
+std::uint64_t BatchSums<T>::bytes_with(WordRange words) const {
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(sums()),
+                             static_cast<std::uint64_t>(range_with(words).count) * sizeof(std::int64_t), &bytes))
+    return std::numeric_limits<std::uint64_t>::max();
+  return bytes;
+}
+
+template <class T>
+void BatchSums<T>::cover(WordRange words) {
+  const WordRange wider = range_with(words);
+  if (wider.count == range_.count) return;
+  std::vector<std::int64_t> moved(static_cast<std::size_t>(sums() * wider.count));
+  for (std::int64_t sum = 0; sum < sums() && range_.count > 0; ++sum)
+    std::copy_n(words_.data() + sum * range_.count, range_.count, moved.data() + sum * wider.count + range_.first - wider.first);
+  words_ = std::move(moved);
+  range_ = wider;
+  settle();  // carries may have made the word that was the last one so far too large for its new place
+}
+
+template <class T>
+void BatchSums<T>::settle() {
+  for (std::int64_t sum = 0; sum < sums() && range_.count > 0; ++sum)
+    propagate(words_.data() + sum * range_.count, range_.count);
+  additions_ = 1;  // a word without carries is as small as after one addition
+}
+
+template <class T>
+void BatchSums<T>::expect(std::int64_t additions) {
+  if (additions_ + additions > most_additions) settle();
+  additions_ += additions;
+}
+
+template <class T>
+void BatchSums<T>::make_weights() {
+  if (!weights_.empty()) return;
+  std::vector<core::ExactAccumulator> weights(static_cast<std::size_t>(clusters_));
+  for (std::size_t cluster = 0; cluster < weights.size(); ++cluster) weights[cluster].add(counts_[cluster], 0);
+  weights_ = std::move(weights);
+}
+
+template <class T>
+void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, const std::int32_t* labels,
+                       int threads) {
+  for (; points.rows() > rows_at_once; points = points.slice(rows_at_once, points.rows() - rows_at_once)) {
+    const auto some = [](VectorView<const T> all, std::int64_t first, std::int64_t count) {
+      return all.empty() ? all : VectorView<const T>(all.data() + first, count);
+    };
+    add(points.slice(0, rows_at_once), some(weights, 0, rows_at_once), labels, threads);
+    weights = some(weights, rows_at_once, points.rows() - rows_at_once);
+    labels += rows_at_once;
+  }
+  const RowsByLabel by_label(labels, points.rows(), clusters_);
+  const std::vector<Piece> pieces = by_label.pieces();
+  cover(words_of(points, weights, threads));
+  const std::int64_t row_words = columns_ * range_.count;
+  std::vector<std::int64_t> all_partial(static_cast<std::size_t>(threads * row_words));
+  if (!weights.empty()) make_weights();
+  expect(2 * points.rows());
+  // No statement below throws.
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static)
+    for (int part = 0; part < threads; ++part) {
+      // Each thread takes the pieces part, part + threads, … and first adds the rows of a piece in private words.
+      std::int64_t* const partial = all_partial.data() + part * row_words;
+      for (std::size_t index = static_cast<std::size_t>(part); index < pieces.size();
+           index += static_cast<std::size_t>(threads)) {
+        const Piece& piece = pieces[index];
+        std::fill_n(partial, row_words, std::int64_t{0});
+        for (const std::int64_t row : piece.rows) {
+          core::Scaled weight;
+          if (!weights.empty()) weight = scaled(weights[row]);
+          if (!weights.empty() && weight.mantissa == 0) continue;
+          const T* const coordinates = points.row(row);
+          for (std::int64_t column = 0; column < columns_; ++column)
+            if (const core::Scaled value = scaled(coordinates[column]); value.mantissa != 0)
+              add_to(partial + column * range_.count, range_.first, value, weights.empty() ? nullptr : &weight);
+        }
+        std::int64_t* const sum = words(piece.cluster);
+        for (std::int64_t word = 0; word < row_words; ++word)
+          if (partial[word] != 0) {
+#pragma omp atomic
+            sum[word] += partial[word];
+          }
+      }
+    }
+#pragma omp for schedule(dynamic, 64)
+    for (std::int64_t cluster = 0; cluster < clusters_; ++cluster) {
+      const std::span<const std::int64_t> rows = by_label.rows_of(cluster);
+      counts_[static_cast<std::size_t>(cluster)] += std::ssize(rows);
+      if (weights_.empty()) continue;
+      core::ExactAccumulator& weight = weights_[static_cast<std::size_t>(cluster)];
+      if (weights.empty()) weight.add(std::ssize(rows), 0);
+      else
+        for (const std::int64_t row : rows) weight.add(static_cast<double>(weights[row]));
+    }
+  }
+}
+
+template <class T>
+void BatchSums<T>::merge(const BatchSums& other) {
+  if (!other.weights_.empty()) make_weights();
+  cover(other.range_);
+  BatchSums settled = other;
+  settled.settle();
+  expect(2);
+  for (std::int64_t sum = 0; sum < sums(); ++sum)
+    for (int word = 0; word < settled.range_.count; ++word)
+      words_[static_cast<std::size_t>(sum * range_.count + settled.range_.first - range_.first + word)] +=
+          settled.words_[static_cast<std::size_t>(sum * settled.range_.count + word)];
+  for (std::int64_t cluster = 0; cluster < clusters_; ++cluster) {
+    const auto index = static_cast<std::size_t>(cluster);
+    if (!weights_.empty()) weights_[index].merge(other.weight_sum(cluster));
+    counts_[index] += other.counts_[index];
+  }
+}
+
+template <class T>
+void BatchSums<T>::clear() {
+  std::ranges::fill(words_, 0);
+  std::ranges::fill(counts_, 0);
+  weights_.clear();
+  additions_ = 0;
+}
+
+template <class T>
+void BatchSums<T>::clear(std::int64_t cluster) {
+  std::fill_n(words(cluster), columns_ * range_.count, std::int64_t{0});
+  counts_[static_cast<std::size_t>(cluster)] = 0;
+  if (!weights_.empty()) weights_[static_cast<std::size_t>(cluster)] = {};
+}
+
+template <class T>
+core::ExactAccumulator BatchSums<T>::weight_sum(std::int64_t cluster) const {
+  if (!weights_.empty()) return weights_[static_cast<std::size_t>(cluster)];
+  core::ExactAccumulator weight;
+  weight.add(counts_[static_cast<std::size_t>(cluster)], 0);
+  return weight;
+}
+
+template <class T>
+double BatchSums<T>::weight(std::int64_t cluster) const {
+  return weight_sum(cluster).template round<double>();
+}
+
+template <class T>
+bool BatchSums<T>::has_weight(std::int64_t cluster) const {
+  if (weights_.empty()) return counts_[static_cast<std::size_t>(cluster)] > 0;
+  return weights_[static_cast<std::size_t>(cluster)].sign() > 0;
+}
+
+template <class T>
+void BatchSums<T>::mean(std::int64_t cluster, T* out) const {
+  core::ExactAccumulator weight = weight_sum(cluster);
+  const std::optional<FixedPoint> divisor = fixed_point(weight.propagated_limbs(), 0);
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(range_.count));
+  for (std::int64_t column = 0; column < columns_; ++column) {
+    std::copy_n(words(cluster) + column * range_.count, range_.count, sum.data());
+    if (range_.count > 0) propagate(sum.data(), range_.count);
+    const std::optional<FixedPoint> dividend = fixed_point(sum, range_.first);
+    if (dividend && divisor) {
+      out[column] = core::round_quotient<T>(dividend->integer, static_cast<core::UInt128>(divisor->integer),
+                                            dividend->exponent - divisor->exponent);
+      continue;
+    }
+    std::array<std::int64_t, core::accumulator_limbs> limbs{};
+    std::ranges::copy(sum, limbs.begin() + range_.first);
+    core::ExactAccumulator exact;
+    exact.merge(limbs);
+    out[column] = exact.template quotient<T>(weight);
+  }
+}
+
+template class BatchSums<float>;
+template class BatchSums<double>;
+
+}  // namespace gradus::kmeans_detail

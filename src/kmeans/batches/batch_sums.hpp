@@ -1,0 +1,74 @@
+// Exact sums of the coordinates of each cluster, for points that arrive in batches.
+//
+// ExactSums needs the range of all points in advance, and leaves a few means to a second pass over the points. Neither
+// is available for batches. A sum is therefore a fixed-point number of 32-bit words as in core/exact_accumulator.hpp,
+// but it has only the words that the values so far need. The range of words is the same for all sums, and grows when a
+// batch has larger or smaller values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/exact_accumulator.hpp"
+#include "core/exact_sum.hpp"
+#include "gradus/array.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// A range of the words of core::ExactAccumulator.
+struct WordRange {
+  int first = 0;
+  int count = 0;
+  int end() const { return first + count; }
+};
+
+template <class T>
+class BatchSums {
+ public:
+  BatchSums(std::int64_t clusters, std::int64_t columns);
+
+  /// Returns the bytes that the sums will have once they also cover `words`.
+  std::uint64_t bytes_with(WordRange words) const;
+
+  /// Adds the rows of `points`, of which row i belongs to the cluster labels[i], times its weight if there are weights.
+  /// The sums are unchanged after std::bad_alloc.
+  void add(MatrixView<const T> points, VectorView<const T> weights, const std::int32_t* labels, int threads);
+  void merge(const BatchSums& other);
+  void clear();
+  void clear(std::int64_t cluster);
+
+  const std::vector<std::int64_t>& counts() const { return counts_; }
+  /// Returns the total weight of a cluster, rounded once.
+  double weight(std::int64_t cluster) const;
+  bool has_weight(std::int64_t cluster) const;
+  /// Writes the mean of a cluster that has weight, rounded once.
+  void mean(std::int64_t cluster, T* out) const;
+
+  /// Returns the words that the sums of these points need.
+  static WordRange words_of(MatrixView<const T> points, VectorView<const T> weights, int threads);
+
+ private:
+  std::int64_t sums() const { return clusters_ * columns_; }
+  std::int64_t* words(std::int64_t cluster) { return words_.data() + cluster * columns_ * range_.count; }
+  const std::int64_t* words(std::int64_t cluster) const { return words_.data() + cluster * columns_ * range_.count; }
+  core::ExactAccumulator weight_sum(std::int64_t cluster) const;
+  WordRange range_with(WordRange words) const;
+  void cover(WordRange words);
+  void make_weights();
+  /// Propagates all carries.
+  void settle();
+  /// Propagates carries unless each word has room for `additions` more additions.
+  void expect(std::int64_t additions);
+
+  std::int64_t clusters_;
+  std::int64_t columns_;
+  WordRange range_;
+  std::vector<std::int64_t> words_;  ///< for each cluster and column: range_.count words
+  std::int64_t additions_ = 0;       ///< most additions to a word since the last propagation of carries
+  std::vector<std::int64_t> counts_;
+  std::vector<core::ExactAccumulator> weights_;  ///< empty as long as all weights are 1
+};
+
+}  // namespace gradus::kmeans_detail

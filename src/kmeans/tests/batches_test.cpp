@@ -1,0 +1,306 @@
+// Compares batches with fits of all points at once, in many orders and sizes of batches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradus/kmeans_batches.hpp"
+#include "tests/helpers.hpp"
+#include "tests/thread_ranks.hpp"
+
+namespace gradus {
+namespace {
+
+using tests::contains;
+using tests::error_of;
+using tests::same_bits;
+
+/// Values that each case draws its points from.
+enum class Values { normal, offset, few, wide, tiny };
+
+struct Case {
+  const char* name;
+  std::int64_t n, d, k;
+  Values values;
+  bool weighted;
+  KMeansMetric metric;
+};
+constexpr Case cases[] = {
+    {"one_point", 1, 1, 1, Values::normal, false, KMeansMetric::euclidean},
+    {"plain", 997, 5, 7, Values::normal, false, KMeansMetric::euclidean},
+    {"plain_weighted", 997, 5, 7, Values::normal, true, KMeansMetric::euclidean},
+    {"offset", 600, 3, 5, Values::offset, false, KMeansMetric::euclidean},
+    {"offset_weighted", 600, 3, 5, Values::offset, true, KMeansMetric::euclidean},
+    {"ties", 800, 2, 9, Values::few, false, KMeansMetric::euclidean},
+    {"wide", 500, 4, 6, Values::wide, false, KMeansMetric::euclidean},
+    {"wide_weighted", 500, 4, 6, Values::wide, true, KMeansMetric::euclidean},
+    {"tiny", 300, 3, 4, Values::tiny, false, KMeansMetric::euclidean},
+    {"long_rows", 130, 300, 11, Values::normal, false, KMeansMetric::euclidean},
+    {"cosine", 900, 6, 8, Values::normal, false, KMeansMetric::cosine},
+    {"cosine_weighted", 900, 6, 8, Values::normal, true, KMeansMetric::cosine},
+};
+
+template <class T>
+struct Data {
+  Matrix<T> points;
+  std::vector<T> weights;
+  Matrix<T> first;
+};
+
+template <class T>
+Data<T> data_of(const Case& one) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  const double range = std::is_same_v<T, float> ? 30 : 120;
+  const auto value = [&]() -> double {
+    switch (one.values) {
+      case Values::normal: return normal(random);
+      case Values::offset: return 1e15 + 1e9 * normal(random);
+      case Values::few: return static_cast<double>(random() % 3) - 1;
+      case Values::wide: return normal(random) * std::pow(10.0, range * (2 * static_cast<double>(random() % 1000) / 1000 - 1) / 2);
+      case Values::tiny: return static_cast<double>(std::numeric_limits<T>::denorm_min()) * static_cast<double>(random() % 9);
+    }
+    return 0;
+  };
+  Data<T> data{Matrix<T>(one.n, one.d), {}, Matrix<T>(one.k, one.d)};
+  for (std::int64_t row = 0; row < one.n; ++row) {
+    for (std::int64_t column = 0; column < one.d; ++column) data.points(row, column) = static_cast<T>(value());
+    if (one.weighted) data.weights.push_back(random() % 5 == 0 ? T{0} : static_cast<T>(std::exp(3 * normal(random))));
+  }
+  for (std::int64_t row = 0; row < one.k; ++row)
+    std::copy_n(data.points.row(row * one.n / one.k), one.d, data.first.row(row));
+  return data;
+}
+
+/// Adds the points in an order of batches of at most `size` rows that `seed` determines. Returns the labels.
+template <class T>
+std::vector<std::int32_t> add_all(KMeansBatches<T>& batches, const Data<T>& data, std::int64_t size, unsigned seed,
+                                  int threads = 1) {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t row = 0; row < data.points.rows(); row += size) starts.push_back(row);
+  std::shuffle(starts.begin(), starts.end(), std::mt19937(seed));
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(data.points.rows()));
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.threads = threads;
+  for (const std::int64_t first : starts) {
+    const std::int64_t rows = std::min(size, data.points.rows() - first);
+    KMeansMemory<T> memory;
+    if (!data.weights.empty()) memory.weights = {data.weights.data() + first, rows};
+    const KMeansPrediction part = batches.add(data.points.view().slice(first, rows), memory, execution);
+    std::copy_n(part.labels.data(), rows, labels.data() + first);
+  }
+  return labels;
+}
+
+template <class T>
+KMeansMemory<T> memory_of(const Data<T>& data) {
+  KMeansMemory<T> memory{.initial_centroids = data.first.view()};
+  if (!data.weights.empty()) memory.weights = {data.weights.data(), data.points.rows()};
+  return memory;
+}
+
+template <class T>
+KMeansResult<T> fit_of(const Data<T>& data, const Case& one, int iterations) {
+  KMeansOptions options;
+  options.clusters = one.k;
+  options.init = KMeansInit::given;
+  options.max_iterations = iterations;
+  options.tolerance = 0;
+  options.empty = KMeansEmptyCluster::keep;
+  options.fewer_distinct = KMeansFewerDistinct::accept;
+  options.metric = one.metric;
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.threads = 1;
+  return kmeans(data.points, options, memory_of(data), execution);
+}
+
+template <class T>
+class Batches : public testing::Test {};
+using Elements = testing::Types<float, double>;
+TYPED_TEST_SUITE(Batches, Elements);
+
+TYPED_TEST(Batches, GiveAnIterationOfAFitInAnyOrderAndSize) {
+  using T = TypeParam;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Data<T> data = data_of<T>(one);
+    const KMeansResult<T> expected = fit_of(data, one, 1);
+    for (unsigned order = 0; order < 20; ++order) {
+      // Odd and prime sizes, and all points at once.
+      constexpr std::int64_t sizes[] = {1, 3, 7, 17, 31, 61, 97, 127, 251, 499, 1 << 20};
+      const std::int64_t size = sizes[order % std::size(sizes)];
+      KMeansBatches<T> batches(data.first.view(), one.metric);
+      add_all(batches, data, size, order, 1 + static_cast<int>(order % 3));
+      const Matrix<T> means = batches.means(1 + static_cast<int>(order % 3));
+      ASSERT_TRUE(same_bits(means.data(), expected.centroids.data(), one.k * one.d)) << "batches of " << size;
+    }
+  }
+}
+
+TYPED_TEST(Batches, GiveAWholeFit) {
+  using T = TypeParam;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Data<T> data = data_of<T>(one);
+    const KMeansResult<T> expected = fit_of(data, one, 4);
+    KMeansBatches<T> batches(data.first.view(), one.metric);
+    for (int iteration = 0; iteration < 4; ++iteration) {
+      batches.forget();
+      add_all(batches, data, 101, static_cast<unsigned>(iteration));
+      batches.move();
+    }
+    batches.forget();
+    const std::vector<std::int32_t> labels = add_all(batches, data, 13, 5);
+    EXPECT_TRUE(same_bits(batches.centroids().data(), expected.centroids.data(), one.k * one.d));
+    EXPECT_TRUE(same_bits(labels.data(), expected.labels.data(), one.n));
+    EXPECT_EQ(batches.counts(), expected.counts);
+    EXPECT_EQ(batches.inertia(), expected.inertia);
+  }
+}
+
+TYPED_TEST(Batches, MergedSumsEqualTheSumsOfOneObject) {
+  using T = TypeParam;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Data<T> data = data_of<T>(one);
+    KMeansBatches<T> whole(data.first.view(), one.metric);
+    add_all(whole, data, 64, 1);
+    KMeansBatches<T> sum(data.first.view(), one.metric);
+    // The parts have points of very different magnitude if they are sorted, so that their ranges differ.
+    for (std::int64_t first = 0; first < one.n; first += 211) {
+      const std::int64_t rows = std::min<std::int64_t>(211, one.n - first);
+      Data<T> part{Matrix<T>::copy_of(data.points.view().slice(first, rows)), {}, Matrix<T>::copy_of(data.first.view())};
+      if (one.weighted) part.weights.assign(data.weights.begin() + first, data.weights.begin() + first + rows);
+      KMeansBatches<T> other(data.first.view(), one.metric);
+      add_all(other, part, 50, 3);
+      sum.merge(other);
+    }
+    EXPECT_TRUE(same_bits(sum.means().data(), whole.means().data(), one.k * one.d));
+    EXPECT_EQ(sum.counts(), whole.counts());
+    EXPECT_EQ(sum.inertia(), whole.inertia());
+    EXPECT_EQ(sum.weights(), whole.weights());
+  }
+}
+
+TYPED_TEST(Batches, CancelExactly) {
+  using T = TypeParam;
+  // The large values cancel, and what remains is the mean of the small ones.
+  const T large = std::ldexp(T{1}, 100);
+  const T small = std::ldexp(T{1}, -100);
+  Matrix<T> centroid(1, 1);
+  centroid(0, 0) = 0;
+  KMeansBatches<T> batches(centroid.view());
+  for (const T value : {large, small, -large, small, 3 * large, small, -3 * large, small}) {
+    Matrix<T> point(1, 1);
+    point(0, 0) = value;
+    batches.add(point.view());
+  }
+  EXPECT_EQ(batches.means()(0, 0), small / 2);
+  EXPECT_EQ(batches.counts()[0], 8);
+}
+
+TYPED_TEST(Batches, MixPointsWithAndWithoutWeights) {
+  using T = TypeParam;
+  Matrix<T> centroid(1, 1);
+  centroid(0, 0) = 0;
+  for (const bool weighted_first : {false, true}) {
+    KMeansBatches<T> batches(centroid.view());
+    Matrix<T> plain(2, 1);
+    plain(0, 0) = 1;
+    plain(1, 0) = 2;
+    Matrix<T> weighted(1, 1);
+    weighted(0, 0) = 9;
+    const std::vector<T> weight{T{0.5}};
+    const auto add_weighted = [&] { batches.add(weighted.view(), {.weights = {weight.data(), 1}}); };
+    if (weighted_first) add_weighted();
+    batches.add(plain.view());
+    if (!weighted_first) add_weighted();
+    EXPECT_EQ(batches.means()(0, 0), static_cast<T>(7.5 / 2.5));
+    EXPECT_EQ(batches.weights()[0], 2.5);
+    EXPECT_EQ(batches.counts()[0], 3);
+  }
+}
+
+TYPED_TEST(Batches, KeepTheSumsOfEarlierCentroids) {
+  using T = TypeParam;
+  Matrix<T> centroids(2, 1);
+  centroids(0, 0) = 0;
+  centroids(1, 0) = 10;
+  KMeansBatches<T> batches(centroids.view());
+  Matrix<T> points(2, 1);
+  points(0, 0) = 4;
+  points(1, 0) = 100;
+  batches.add(points.view());
+  EXPECT_EQ(batches.move(), 16 + 8100);
+  points(0, 0) = 40;  // now nearer to 4 than to 100
+  batches.add(points.view().slice(0, 1));
+  batches.move();
+  EXPECT_EQ(batches.centroids()(0, 0), 22);
+  EXPECT_EQ(batches.centroids()(1, 0), 100);
+  const T again = 7;
+  batches.replace(0, {&again, 1});
+  EXPECT_EQ(batches.counts(), (std::vector<std::int64_t>{0, 1}));
+  batches.move();
+  EXPECT_EQ(batches.centroids()(0, 0), 7);
+  EXPECT_EQ(batches.centroids()(1, 0), 100);
+}
+
+TYPED_TEST(Batches, RefuseWhatAFitRefusesAndStayUnchanged) {
+  using T = TypeParam;
+  const Case one = cases[1];
+  const Data<T> data = data_of<T>(one);
+  KMeansBatches<T> batches(data.first.view());
+  add_all(batches, data, 100, 1);
+  const Matrix<T> before = batches.means();
+  const double inertia = batches.inertia();
+  Matrix<T> bad = Matrix<T>::copy_of(data.points.view());
+  bad(640, 3) = std::numeric_limits<T>::quiet_NaN();
+  EXPECT_TRUE(contains(error_of<InputError>([&] { batches.add(bad.view()); }), "row 640, column 3"));
+  Matrix<T> narrow(5, 4);
+  std::fill_n(narrow.data(), 20, T{1});
+  EXPECT_TRUE(contains(error_of<InputError>([&] { batches.add(narrow.view()); }), "columns"));
+  std::vector<T> weights(997, T{1});
+  weights[5] = -1;
+  EXPECT_TRUE(contains(error_of<InputError>([&] { batches.add(data.points.view(), {.weights = {weights.data(), 997}}); }), "5"));
+  EXPECT_TRUE(contains(error_of<UsageError>([&] { batches.add(data.points.view(), {.weights = {weights.data(), 9}}); }), "weights"));
+  EXPECT_TRUE(contains(error_of<UnsupportedError>([&] {
+                         batches.add(MatrixView<const T>(data.points.data(), 10, 5, MemoryPlace::on_gpu(0)));
+                       }),
+                       "host memory"));
+  std::stop_source stop;
+  stop.request_stop();
+  Execution stopped;
+  stopped.stop = stop.get_token();
+  error_of<InterruptedError>([&] { batches.add(data.points.view(), {}, stopped); });
+  Execution little;
+  little.memory_limit = 100;
+  error_of<OutOfMemoryError>([&] { batches.add(data.points.view(), {}, little); });
+  tests::ThreadRanks ranks(1);
+  ranks.run([&](Communicator& communicator) {
+    Execution on_ranks;
+    on_ranks.communicator = &communicator;
+    EXPECT_TRUE(contains(error_of<UnsupportedError>([&] { batches.add(data.points.view(), {}, on_ranks); }), "merge()"));
+  });
+  KMeansBatches<T> other(data.points.view().slice(0, one.k));
+  EXPECT_TRUE(contains(error_of<UsageError>([&] { batches.merge(other); }), "different centroids"));
+  EXPECT_TRUE(contains(error_of<UsageError>([&] { batches.replace(7, {bad.row(640), 5}); }), "0 to 6"));
+  EXPECT_TRUE(contains(error_of<UsageError>([&] { batches.replace(1, {bad.row(0), 4}); }), "5 are needed"));
+  EXPECT_TRUE(contains(error_of<InputError>([&] { batches.replace(1, {bad.row(640), 5}); }), "column 3"));
+  EXPECT_EQ(batches.add(data.points.view().slice(0, 0)).labels.size(), 0);
+  EXPECT_TRUE(same_bits(batches.means().data(), before.data(), one.k * one.d));
+  EXPECT_EQ(batches.inertia(), inertia);
+  EXPECT_TRUE(contains(error_of<InputError>([&] { KMeansBatches<T> none(bad.view()); }), "row 640, column 3"));
+  EXPECT_TRUE(contains(error_of<InputError>([&] { KMeansBatches<T> none(bad.view().slice(0, 0)); }), "0 x 5"));
+}
+
+}  // namespace
+}  // namespace gradus
