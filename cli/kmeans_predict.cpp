@@ -2,21 +2,26 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
+#include "core/npz.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
-#include "files/npy.hpp"
+#include "files/point_blocks.hpp"
+#include "kmeans/api/blocks.hpp"
 
 namespace gradus::cli {
 
@@ -34,14 +39,20 @@ struct PredictArguments {
 };
 
 struct Inputs {
-  files::Points centroids;
-  files::Points points;
+  files::Points centroids;  ///< in the type of the job
+  files::PointBlocks points;
   KMeansMetric metric = KMeansMetric::euclidean;
   KMeansStandardization standardization;
   double read_seconds = 0;
+
+  template <class T>
+  KMeansModel<T> model() const {
+    return {centroids.view<T>(), metric, standardization};
+  }
+  const files::RowNames* names() const { return points.head().row_names.get(); }
 };
 
-/// Reads centroids and points in one type. This is the requested type or, if no type is requested, the wider of the two
+/// Opens centroids and points. The type of the job is the requested type or, if none is requested, the wider of the
 /// files' types, which preserves all values.
 Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
@@ -65,154 +76,218 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
   files::Points centroids = files::read_points(fit.centroids, files::with_all_columns(reading));
   if (!folder) fit.column_names = centroids.column_names;
   if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
-  files::Points points = files::read_points(arguments.input, reading);
-  files::name_rows_left(points, points.rows());
-  if (folder) require_columns_of_fit(points, centroids.columns(), fit, arguments.centroids, arguments.input);
-  else require_names_of_centroids(points, arguments.input, fit.column_names, arguments.centroids);
-  const files::ElementType type = std::max(centroids.type(), points.type());
+  files::PointBlocks points(arguments.input, reading);
+  if (folder) require_columns_of_fit(points.head(), centroids.columns(), fit, arguments.centroids, arguments.input);
+  else require_names_of_centroids(points.head(), arguments.input, fit.column_names, arguments.centroids);
+  const files::ElementType type = std::max(centroids.type(), points.head().type());
   centroids = files::convert(std::move(centroids), type, fit.centroids, reading.stop);
-  points = files::convert(std::move(points), type, arguments.input, reading.stop);
   return {std::move(centroids), std::move(points), fit.metric, std::move(fit.standardization),
           core::seconds_since(start)};
 }
 
-/// Formats distances as rows of text. If points have names, each row begins with a name.
-template <class T>
-void put_distances(MatrixView<const T> distances, const files::RowNames& names, const std::stop_token& stop,
-                   const std::function<void(std::string_view)>& put) {
-  std::string text = heading_of(&names);
-  for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
-  text += '\n';
-  core::RarePoll look(stop, "stopped while writing the result");
-  constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
-  for (std::int64_t row = 0; row < distances.rows(); ++row) {
-    look.honour_stop();
-    text += row_name(&names, row) + ',' + csv_rows(distances.slice(row, 1));
-    if (text.size() < bytes_of_a_piece) continue;
-    put(text);
-    text.clear();
+/// The errors of function() name the files of its arguments.
+template <class Function>
+decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
+  return naming_files({{"points", arguments.input},
+                       {"centroids", arguments.centroids},
+                       {"weights", arguments.weights.empty() ? arguments.input : arguments.weights}},
+                      std::forward<Function>(function));
+}
+
+/// Returns the settings of the call for a block. Its progress counts the rows of all blocks.
+Execution of_block(const Execution& execution, std::int64_t first_row, std::int64_t all_rows) {
+  Execution result = execution;
+  if (execution.progress)
+    result.progress = [&execution, first_row, all_rows](const Progress& progress) {
+      execution.progress({progress.phase, first_row + progress.done, all_rows, progress.detail});
+    };
+  return result;
+}
+
+/// Calls compute(points, number of the first row, settings) and then write(result, number of the first row) for each
+/// block. A row of the result takes `result_bytes`. Returns the seconds of reading and computing.
+template <class T, class Compute, class Write>
+Json for_blocks(const PredictArguments& arguments, const Session& session, Inputs& inputs, std::string_view computing,
+                std::uint64_t result_bytes, const Compute& compute, const Write& write) {
+  // The call for a block takes at most about twice the memory of the block in addition.
+  constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 20;
+  const std::uint64_t limit = session.execution.memory_limit;
+  const std::uint64_t bytes = limit == 0 ? usual_bytes : std::min(usual_bytes, limit / 4);
+  constexpr files::ElementType type = files::element_type_of<T>;
+  double computed = 0;
+  double written = 0;
+  const auto start = core::Clock::now();
+  inputs.points.for_each(
+      inputs.points.rows_in(bytes, type, result_bytes), type, [&](const files::Points& points, std::int64_t first) {
+        const auto begin = core::Clock::now();
+        const auto result = naming(arguments, [&] {
+          return compute(points.view<T>(), first, of_block(session.execution, first, inputs.points.rows()));
+        });
+        const double seconds = core::seconds_since(begin);
+        write(result, first);
+        computed += seconds;
+        written += core::seconds_since(begin) - seconds;
+      });
+  return {{"read", inputs.read_seconds + core::seconds_since(start) - computed - written}, {computing, computed}};
+}
+
+/// The destination of the rows of a result: a file, or text or JSON on standard output. The rows arrive in blocks, in
+/// order.
+class ResultRows {
+ public:
+  ResultRows(const PredictArguments& arguments, const Session& session, const Inputs& inputs)
+      : destination_(arguments.output, session.execution.stop), session_(session), names_(inputs.names()),
+        all_rows_(inputs.points.rows()), listed_(session.json && !destination_.is_file()) {}
+
+  Destination& destination() { return destination_; }
+
+  void add(VectorView<const std::int32_t> labels, std::int64_t first_row) {
+    if (listed_)
+      for (std::int64_t row = 0; row < labels.size(); ++row) list_.push_back(labels[row]);
+    else if (destination_.is_file() && destination_.format() == TableFormat::npy)
+      write_npy(MatrixView<const std::int32_t>(labels.data(), labels.size(), 1), std::array{all_rows_}, first_row);
+    else if (destination_.is_file() || names_ != nullptr) put_labels(labels, first_row, names_, stop(), put());
+    else print_rows(session_, MatrixView<const std::int32_t>(labels.data(), labels.size(), 1));
   }
-  put(text);
-}
 
-template <class T>
-void write_distances(Destination& destination, MatrixView<const T> distances, const files::RowNames* names) {
-  if (names && destination.format() == TableFormat::csv)
-    put_distances(distances, *names, destination.file().stop(),
-                  [&](std::string_view text) { destination.file().write(text); });
-  else write_table(destination.file(), destination.format(), distances);
-  destination.file().commit();
-}
+  template <class T>
+  void add(MatrixView<const T> distances, std::int64_t first_row) {
+    if (listed_)
+      for (std::int64_t row = 0; row < distances.rows(); ++row)
+        list_.push_back(std::vector(distances.row(row), distances.row(row) + distances.columns()));
+    else if (destination_.is_file() && destination_.format() == TableFormat::npy)
+      write_npy(distances, std::array{all_rows_, distances.columns()}, first_row);
+    else if (names_ != nullptr) put_distances(distances, first_row);
+    else if (destination_.is_file()) write_csv_rows(destination_.file(), distances, first_row, all_rows_);
+    else print_rows(session_, distances);
+  }
 
-void write_labels(Destination& destination, VectorView<const std::int32_t> labels, const files::RowNames* names) {
-  if (destination.format() == TableFormat::npy) files::write_npy(destination.file(), labels);
-  else
-    put_labels(labels, names, destination.file().stop(),
-               [&](std::string_view text) { destination.file().write(text); });
-  destination.file().commit();
-}
+  /// Gives the file its name. If the result is listed in the JSON on standard output, adds the rows and their names.
+  void finish(Json& facts, const char* key) {
+    if (destination_.is_file()) destination_.file().commit();
+    if (!listed_) return;
+    if (names_ != nullptr) {
+      Json& names = facts["ids"] = Json::array();
+      for (std::int64_t row = 0; row < names_->size(); ++row) names.push_back((*names_)[row]);
+    }
+    facts[key] = std::move(list_);
+  }
+
+ private:
+  const std::stop_token& stop() const { return session_.execution.stop; }
+
+  std::function<void(std::string_view)> put() {
+    if (destination_.is_file()) return [this](std::string_view text) { destination_.file().write(text); };
+    return [this](std::string_view text) { session_.print(text); };
+  }
+
+  template <class T>
+  void write_npy(MatrixView<const T> rows, std::span<const std::int64_t> shape, std::int64_t first_row) {
+    if (first_row == 0) destination_.file().write(core::npy_header(core::npy_descr<T>(), shape));
+    destination_.file().write(
+        std::as_bytes(std::span(rows.data(), static_cast<std::size_t>(rows.rows() * rows.columns()))));
+  }
+
+  /// Writes distances as rows of text that begin with the names of the points.
+  template <class T>
+  void put_distances(MatrixView<const T> distances, std::int64_t first_row) {
+    std::string text;
+    if (first_row == 0) {
+      text = heading_of(names_);
+      for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
+      text += '\n';
+    }
+    core::RarePoll look(stop(), "stopped while writing the result");
+    constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
+    for (std::int64_t row = 0; row < distances.rows(); ++row) {
+      look.honour_stop();
+      text += row_name(names_, first_row + row) + ',' + csv_rows(distances.slice(row, 1));
+      if (text.size() < bytes_of_a_piece) continue;
+      put()(text);
+      text.clear();
+    }
+    put()(text);
+  }
+
+  Destination destination_;
+  const Session& session_;
+  const files::RowNames* names_;
+  std::int64_t all_rows_;
+  bool listed_;
+  Json list_ = Json::array();
+};
 
 Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
   return {{"problem", "kmeans"},
           {"input", arguments.input},
           {"centroids", arguments.centroids},
           {"n", inputs.points.rows()},
-          {"d", inputs.points.columns()},
+          {"d", inputs.points.head().columns()},
           {"k", inputs.centroids.rows()},
-          {"dtype", to_string(inputs.points.type())},
+          {"dtype", to_string(inputs.centroids.type())},
           {"metric", to_string(inputs.metric)}};
 }
 
-/// If rows have names, adds them to the JSON on standard output.
-void add_row_names(Json& facts, const files::RowNames* names) {
-  if (!names) return;
-  Json& list = facts["ids"] = Json::array();
-  for (std::int64_t row = 0; row < names->size(); ++row) list.push_back((*names)[row]);
-}
-
-template <class T, class Function>
-auto run(const PredictArguments& arguments, const Inputs& inputs, Function&& function) {
-  return naming_files({{"points", arguments.input},
-                       {"centroids", arguments.centroids},
-                       {"weights", arguments.weights.empty() ? arguments.input : arguments.weights}},
-                      [&] {
-                        return function(
-                            KMeansModel<T>{inputs.centroids.view<T>(), inputs.metric, inputs.standardization},
-                            inputs.points.view<T>());
-                      });
+template <class T>
+files::VectorOf<T> read_weights(const PredictArguments& arguments, const Inputs& inputs) {
+  const files::Points& head = inputs.points.head();
+  if (!arguments.weights.empty())
+    return files::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), head.dropped,
+                               inputs.points.rows(), arguments.weights);
+  if (!arguments.reading.columns.weight.empty()) return files::weights_as<T>(head, arguments.input);
+  return {};
 }
 
 template <class T>
-int predict(const PredictArguments& arguments, const Session& session, const Inputs& inputs) {
-  Destination destination(arguments.output, session.execution.stop);
-  destination.expect<std::int32_t>(inputs.points.rows(), 1);
-  files::VectorOf<T> weights;
-  if (!arguments.weights.empty())
-    weights = files::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), inputs.points.dropped,
-                                  inputs.points.rows(), arguments.weights);
-  else if (!arguments.reading.columns.weight.empty()) weights = files::weights_as<T>(inputs.points, arguments.input);
-  const auto start = core::Clock::now();
-  const KMeansPrediction prediction = run<T>(arguments, inputs, [&](const auto& model, auto points) {
-    return kmeans_predict(model, points, {.weights = weights.view}, session.execution);
-  });
-  const double seconds = core::seconds_since(start);
-  const VectorView<const std::int32_t> labels = prediction.labels.view();
-  const files::RowNames* const names = inputs.points.row_names.get();
-  if (destination.is_file()) write_labels(destination, labels, names);
+int predict(const PredictArguments& arguments, const Session& session, Inputs& inputs) {
   const std::int64_t n = inputs.points.rows();
-  if (session.json) {
-    Json facts = facts_of(arguments, inputs);
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(inputs.centroids.rows()));
-    for (const std::int32_t label : prediction.labels) ++counts[static_cast<std::size_t>(label)];
-    facts["inertia"] = prediction.inertia;
-    facts["counts"] = counts;
-    if (!destination.is_file()) {
-      add_row_names(facts, names);
-      facts["labels"] = std::vector(prediction.labels.begin(), prediction.labels.end());
-    }
-    facts["seconds"] = {{"read", inputs.read_seconds}, {"assign", seconds}};
-    session.print_json(facts);
-  } else if (!destination.is_file() && names) {
-    put_labels(labels, names, session.execution.stop, [&](std::string_view text) { session.print(text); });
-  } else if (!destination.is_file()) {
-    print_rows(session, MatrixView<const std::int32_t>(labels.data(), n, 1));
-  } else {
+  ResultRows rows(arguments, session, inputs);
+  rows.destination().expect<std::int32_t>(n, 1);
+  const files::VectorOf<T> weights = read_weights<T>(arguments, inputs);
+  auto prediction =
+      naming(arguments, [&] { return kmeans_detail::BlockPrediction<T>(inputs.model<T>(), weights.view, n); });
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(inputs.centroids.rows()));
+  const Json seconds = for_blocks<T>(
+      arguments, session, inputs, "assign", sizeof(std::int32_t),
+      [&](MatrixView<const T> points, std::int64_t, const Execution& execution) {
+        return prediction.add(points, execution);
+      },
+      [&](const Buffer<std::int32_t>& labels, std::int64_t first) {
+        for (const std::int32_t label : labels) ++counts[static_cast<std::size_t>(label)];
+        rows.add(labels.view(), first);
+      });
+  Json facts = facts_of(arguments, inputs);
+  facts["inertia"] = prediction.inertia();
+  facts["counts"] = counts;
+  rows.finish(facts, "labels");
+  facts["seconds"] = seconds;
+  if (session.json) session.print_json(facts);
+  else if (rows.destination().is_file())
     session.note(fmt::format("wrote the label{} of {} to '{}'; inertia {:.8g}", n == 1 ? "" : "s", counted(n, "point"),
-                             arguments.output, prediction.inertia));
-  }
+                             arguments.output, prediction.inertia()));
   return 0;
 }
 
 template <class T>
-int transform(const PredictArguments& arguments, const Session& session, const Inputs& inputs) {
-  Destination destination(arguments.output, session.execution.stop);
-  destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
-  const auto start = core::Clock::now();
-  const Matrix<T> distances = run<T>(arguments, inputs, [&](const auto& model, auto points) {
-    return kmeans_transform(model, points, session.execution);
-  });
-  const double seconds = core::seconds_since(start);
-  const files::RowNames* const names = inputs.points.row_names.get();
-  if (destination.is_file()) write_distances(destination, distances.view(), names);
-  if (session.json) {
-    Json facts = facts_of(arguments, inputs);
-    if (!destination.is_file()) {
-      add_row_names(facts, names);
-      facts["distances"] = Json::array();
-      for (std::int64_t row = 0; row < distances.rows(); ++row)
-        facts["distances"].push_back(std::vector(distances.row(row), distances.row(row) + distances.columns()));
-    }
-    facts["seconds"] = {{"read", inputs.read_seconds}, {"transform", seconds}};
-    session.print_json(facts);
-  } else if (!destination.is_file() && names) {
-    put_distances(distances.view(), *names, session.execution.stop,
-                  [&](std::string_view text) { session.print(text); });
-  } else if (!destination.is_file()) {
-    print_rows(session, distances.view());
-  } else {
-    session.note(fmt::format("wrote the distances of {} to {} to '{}'", counted(distances.rows(), "point"),
-                             counted(distances.columns(), "centroid"), arguments.output));
-  }
+int transform(const PredictArguments& arguments, const Session& session, Inputs& inputs) {
+  const std::int64_t n = inputs.points.rows();
+  const std::int64_t clusters = inputs.centroids.rows();
+  ResultRows rows(arguments, session, inputs);
+  rows.destination().expect<T>(n, clusters);
+  const KMeansModel<T> model = inputs.model<T>();
+  const Json seconds = for_blocks<T>(
+      arguments, session, inputs, "transform", static_cast<std::uint64_t>(clusters) * sizeof(T),
+      [&](MatrixView<const T> points, std::int64_t first, const Execution& execution) {
+        return kmeans_detail::transform_block(model, points, first, execution);
+      },
+      [&](const Matrix<T>& distances, std::int64_t first) { rows.add(distances.view(), first); });
+  Json facts = facts_of(arguments, inputs);
+  rows.finish(facts, "distances");
+  facts["seconds"] = seconds;
+  if (session.json) session.print_json(facts);
+  else if (rows.destination().is_file())
+    session.note(fmt::format("wrote the distances of {} to {} to '{}'", counted(n, "point"),
+                             counted(clusters, "centroid"), arguments.output));
   return 0;
 }
 
@@ -244,18 +319,18 @@ Action setup_predict(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv", true);
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv: for the inertia");
   return [arguments, &session] {
-    const Inputs inputs = read_inputs(*arguments, session);
-    return inputs.points.type() == files::ElementType::f32 ? predict<float>(*arguments, session, inputs)
-                                                           : predict<double>(*arguments, session, inputs);
+    Inputs inputs = read_inputs(*arguments, session);
+    return inputs.centroids.type() == files::ElementType::f32 ? predict<float>(*arguments, session, inputs)
+                                                              : predict<double>(*arguments, session, inputs);
   };
 }
 
 Action setup_transform(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv", false);
   return [arguments, &session] {
-    const Inputs inputs = read_inputs(*arguments, session);
-    return inputs.points.type() == files::ElementType::f32 ? transform<float>(*arguments, session, inputs)
-                                                           : transform<double>(*arguments, session, inputs);
+    Inputs inputs = read_inputs(*arguments, session);
+    return inputs.centroids.type() == files::ElementType::f32 ? transform<float>(*arguments, session, inputs)
+                                                              : transform<double>(*arguments, session, inputs);
   };
 }
 

@@ -26,7 +26,7 @@ void add_table_facts(nlohmann::ordered_json& summary, const files::Points& point
 template <class T>
 void TextResult::write(const KMeansResult<T>& result) {
   centroids_.write(centroids_text(result.centroids.view(), points_.column_names));
-  put_labels(result.labels.view(), points_.row_names.get(), labels_.stop(),
+  put_labels(result.labels.view(), 0, points_.row_names.get(), labels_.stop(),
              [&](std::string_view text) { labels_.write(text); });
   centroids_.finish();
   labels_.finish();
@@ -49,12 +49,12 @@ std::string row_name(const files::RowNames* names, std::int64_t row) {
   return names ? csv_field((*names)[row]) : std::to_string(row);
 }
 
-void put_labels(VectorView<const std::int32_t> labels, const files::RowNames* names, const std::stop_token& stop,
-                const std::function<void(std::string_view)>& put) {
+void put_labels(VectorView<const std::int32_t> labels, std::int64_t first_row, const files::RowNames* names,
+                const std::stop_token& stop, const std::function<void(std::string_view)>& put) {
   constexpr std::int64_t rows_of_a_piece = 1 << 14;
-  std::string text = heading_of(names) + ",label\n";
+  std::string text = first_row == 0 ? heading_of(names) + ",label\n" : "";
   for (std::int64_t row = 0; row < labels.size(); ++row) {
-    text += row_name(names, row) + ',' + std::to_string(labels[row]) + '\n';
+    text += row_name(names, first_row + row) + ',' + std::to_string(labels[row]) + '\n';
     if (row % rows_of_a_piece != 0) continue;
     core::honour_stop(stop, "stopped while writing the result");
     put(text);

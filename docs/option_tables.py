@@ -48,7 +48,6 @@ def docstring_lines(row, indent):
 # Maps each form to a function that returns lines of Python for the chosen rows.
 FORMS = {
     "arguments": lambda rows, indent: [f"{row['name']}: {TYPES[row['kind']]} = {default_in_python(row)}," for row in rows],
-    "attributes": lambda rows, indent: [f"self.{row['name']} = {row['name']}" for row in rows],
     "names": lambda rows, indent: [f"{quoted(row['name'])}," for row in rows],
     "scikit_learn": lambda rows, indent: [f"{quoted(row['name'])}: {quoted(row['scikit_learn'])}," for row in rows
                                           if row["scikit_learn"]],

@@ -153,8 +153,6 @@ class Written(unittest.TestCase):
     .. <options of toy for toy_memory as text>
     .. </options>
     """
-    # <options of toy for toy_memory as attributes>
-    # </options>
     {
         # <options of toy as scikit_learn>
         # </options>
@@ -163,7 +161,6 @@ class Written(unittest.TestCase):
         new = old.replace('    size: str = "old",\n', '    size: int = 5,\n    mean_of: str = "all",\n')
         new = new.replace("toy_memory as arguments>\n", 'toy_memory as arguments>\n    mean_of: str = "all",\n')
         new = new.replace("as text>\n", 'as text>\n    mean_of : "one" or "all"; what mean_of does\n')
-        new = new.replace("as attributes>\n", "as attributes>\n    self.mean_of = mean_of\n")
         new = new.replace("as scikit_learn>\n", 'as scikit_learn>\n        "dry": "true",\n')
         self.assertEqual(tables.option_tables.in_python(old, {"toy": self.OPTIONS}), new)
         self.assertEqual(tables.option_tables.in_python(new, {"toy": self.OPTIONS}), new)
@@ -209,7 +206,6 @@ class Tables(unittest.TestCase):
             return {one.name for one in functions if "batch" in [argument.arg for argument in one.args.kwonlyargs]}
         self.assertEqual(calls_with_it("python/gradus/_kmeans.py"), {"kmeans", "choose_clusters", "kmeans_memory"})
         self.assertEqual(calls_with_it("python/gradus/cluster.py"), {"__init__"})
-        self.assertIn("        self.batch = batch\n", written["python/gradus/cluster.py"])
 
 
 if __name__ == "__main__":

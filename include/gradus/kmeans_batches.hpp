@@ -23,8 +23,10 @@
 /// to 40 bytes per coordinate for data of usual range, 1,100 bytes at most), and 16 n bytes during add().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -83,8 +85,16 @@ class GRADUS_EXPORT KMeansBatches {
   /// rounded once to double and defined as for a fit. Throws InputError if it exceeds the range of double.
   double inertia() const;
 
+  /// Returns the whole object as the bytes of a .npz file: to continue later, or to merge() the sums in another
+  /// process. Takes the memory of the sums twice. Throws Error beyond 4 GiB.
+  std::vector<std::byte> save() const;
+  /// Returns an object equal to the saved one. Throws InputError if the bytes are damaged or belong to another element
+  /// type.
+  static KMeansBatches restore(std::span<const std::byte> saved);
+
  private:
   struct State;
+  explicit KMeansBatches(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -5,9 +5,12 @@
 #include <nanobind/stl/string.h>
 
 #include <atomic>
+#include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/choices.hpp"
@@ -22,11 +25,44 @@ namespace {
 /// KMeansBatches of either element type. Jobs run without the GIL, so a second thread that uses the object at the same
 /// time gets a UsageError.
 class Batches {
+  using Either = std::variant<KMeansBatches<float>, KMeansBatches<double>>;
+
+  template <class Call>
+  static auto without_gil(const Call& call) {
+    const nb::gil_scoped_release release;
+    return call();
+  }
+
+  template <class Call>
+  auto use(const Call& call) {
+    if (in_use_.test_and_set())
+      throw UsageError("this KMeansBatches is in use: give each thread its own, and merge() them at the end");
+    const struct Release {
+      std::atomic_flag& flag;
+      ~Release() { flag.clear(); }
+    } release{in_use_};
+    return std::visit(call, batches_);
+  }
+
  public:
   Batches(const Input& centroids, const std::string& metric)
       : batches_(with_element_of(centroids, [&]<class T>(T) -> Either {
           return KMeansBatches<T>(matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric));
         })) {}
+
+  /// Restores what save() returned. `element` is the name of the element type, as NumPy spells it.
+  Batches(const nb::bytes& saved, const std::string& element)
+      : batches_([&]() -> Either {
+          const std::span bytes(static_cast<const std::byte*>(saved.data()), saved.size());
+          if (element == "float32") return KMeansBatches<float>::restore(bytes);
+          return KMeansBatches<double>::restore(bytes);
+        }()) {}
+
+  nb::bytes save() {
+    const std::vector<std::byte> saved =
+        use([]<class T>(KMeansBatches<T>& batches) { return without_gil([&] { return batches.save(); }); });
+    return nb::bytes(saved.data(), saved.size());
+  }
 
   Fields add(const Input& points, const Output& labels, const std::optional<Input>& weights, const Request& request) {
     return use([&]<class T>(KMeansBatches<T>& batches) -> Fields {
@@ -49,7 +85,8 @@ class Batches {
   }
 
   nb::object means() {
-    return use([]<class T>(KMeansBatches<T>& batches) { return to_numpy(without_gil([&] { return batches.means(); })); });
+    return use(
+        []<class T>(KMeansBatches<T>& batches) { return to_numpy(without_gil([&] { return batches.means(); })); });
   }
   double move() {
     return use([]<class T>(KMeansBatches<T>& batches) { return without_gil([&] { return batches.move(); }); });
@@ -58,7 +95,9 @@ class Batches {
     use([](auto& batches) { batches.forget(); });
   }
   void replace(std::int64_t cluster, const Input& centroid) {
-    use([&]<class T>(KMeansBatches<T>& batches) { batches.replace(cluster, vector_of<const T>(centroid, "centroid")); });
+    use([&]<class T>(KMeansBatches<T>& batches) {
+      batches.replace(cluster, vector_of<const T>(centroid, "centroid"));
+    });
   }
 
   nb::object centroids() {
@@ -75,25 +114,6 @@ class Batches {
   }
 
  private:
-  using Either = std::variant<KMeansBatches<float>, KMeansBatches<double>>;
-
-  template <class Call>
-  static auto without_gil(const Call& call) {
-    const nb::gil_scoped_release release;
-    return call();
-  }
-
-  template <class Call>
-  auto use(const Call& call) {
-    if (in_use_.test_and_set())
-      throw UsageError("this KMeansBatches is in use: give each thread its own, and merge() them at the end");
-    const struct Release {
-      std::atomic_flag& flag;
-      ~Release() { flag.clear(); }
-    } release{in_use_};
-    return std::visit(call, batches_);
-  }
-
   Either batches_;
   std::atomic_flag in_use_;
 };
@@ -113,7 +133,11 @@ void bind_kmeans_batches(nb::module_& module) {
       .def("centroids", &Batches::centroids)
       .def("counts", &Batches::counts)
       .def("weights", &Batches::weights)
-      .def("inertia", &Batches::inertia);
+      .def("inertia", &Batches::inertia)
+      .def("save", &Batches::save)
+      .def_static(
+          "restore", [](const nb::bytes& saved, const std::string& element) { return new Batches(saved, element); },
+          arg("saved"), arg("element"), nb::rv_policy::take_ownership);
 }
 
 }  // namespace gradus::python

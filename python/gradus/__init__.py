@@ -46,11 +46,16 @@ from gradus._repeat import repeat
 from gradus._shortest_paths import ShortestPathsResult, shortest_paths
 
 if TYPE_CHECKING:
-    from gradus.cluster import KMeans as KMeans, k_means as k_means, kmeans_plusplus as kmeans_plusplus
+    from gradus.cluster import (
+        KMeans as KMeans,
+        MiniBatchKMeans as MiniBatchKMeans,
+        k_means as k_means,
+        kmeans_plusplus as kmeans_plusplus,
+    )
 
 __version__: str = _core.version()
 
-_OF_CLUSTER = ("KMeans", "k_means", "kmeans_plusplus")
+_OF_CLUSTER = ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus")
 
 __all__ = [
     "Error",

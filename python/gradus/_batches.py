@@ -24,6 +24,8 @@ class KMeansBatches:
     Without forget(), the sums keep the points of earlier batches, as in mini-batch k-means: a centroid is the mean of all
     points that were ever assigned to it.
 
+    An object can be pickled, to continue later or to merge it in another process.
+
     * `centroids`: clusters x d array of float32 or float64 in host memory; later points are converted to its type
     * `metric`: "euclidean" or "cosine"
 
@@ -48,6 +50,14 @@ class KMeansBatches:
         self._metric = metric
         self._batches = _core.KMeansBatches(rows, metric)
 
+    def __getstate__(self) -> tuple[str, str, bytes]:
+        return self._dtype.name, self._metric, self._batches.save()
+
+    def __setstate__(self, state: tuple[str, str, bytes]) -> None:
+        element, self._metric, saved = state
+        self._dtype = np.dtype(element)
+        self._batches = _core.KMeansBatches.restore(saved, element)
+
     @names_arguments
     def add(
         self,
@@ -68,13 +78,17 @@ class KMeansBatches:
         The other arguments are the same as for kmeans(). Raises the errors of kmeans_predict(), and UnsupportedError for
         points on a GPU; the object is then unchanged.
         """
+        running = request(device, variant, threads, "none", None, memory_limit, None, progress)
+        return self._add(points, weights, running)[0]
+
+    def _add(self, points: Any, weights: Any, running: Any) -> tuple[Array, float]:
+        """Adds points like add(). Returns their labels and their inertia."""
         rows = _arrays.matrix(points, "points", self._dtype)
         weighed = None if weights is None else _arrays.vector(weights, "weights", self._dtype)
         labels = np.empty(len(rows), _LABEL)
-        running = request(device, variant, threads, "none", None, memory_limit, None, progress)
-        _, report = self._batches.add(rows, labels, weighed, running)
+        inertia, report = self._batches.add(rows, labels, weighed, running)
         report_of(report)
-        return labels
+        return labels, inertia
 
     @names_arguments
     def merge(self, other: KMeansBatches) -> None:
@@ -87,7 +101,7 @@ class KMeansBatches:
 
     def means(self) -> Array:
         """Returns the exact weighted mean of each cluster, rounded once. A cluster without weight keeps its centroid."""
-        return self._batches.means()  # type: ignore[no-any-return]
+        return self._batches.means()  # type: ignore[return-value]
 
     def move(self) -> float:
         """Moves the centroids to means(). Returns the sum of their squared movements."""
@@ -105,17 +119,17 @@ class KMeansBatches:
     @property
     def centroids(self) -> Array:
         """A copy of the present centroids, clusters x d."""
-        return self._batches.centroids()  # type: ignore[no-any-return]
+        return self._batches.centroids()  # type: ignore[return-value]
 
     @property
     def counts(self) -> Array:
         """The number of points in the sums of each cluster, of int64."""
-        return self._batches.counts()  # type: ignore[no-any-return]
+        return self._batches.counts()  # type: ignore[return-value]
 
     @property
     def weights(self) -> Array:
         """The weight of the points in the sums of each cluster, rounded once, of float64."""
-        return self._batches.weights()  # type: ignore[no-any-return]
+        return self._batches.weights()  # type: ignore[return-value]
 
     @property
     def inertia(self) -> float:
@@ -216,7 +230,7 @@ def kmeans_batches(
 
 
 def _moves(fit: KMeansBatches) -> bool:
-    """Moves the centroids. Returns False if they stay; labels, counts and inertia of the last pass then belong to them."""
+    """Moves the centroids. Returns False if they stay. Labels, counts and inertia then belong to the last pass."""
     before = fit.centroids
     fit.move()
     return not np.array_equal(before, fit.centroids)

@@ -1,8 +1,9 @@
-"""Drop-in replacements for scikit-learn's KMeans, k_means and kmeans_plusplus: change the import, keep the code.
+"""Drop-in replacements for scikit-learn's KMeans, MiniBatchKMeans, k_means and kmeans_plusplus: change the import, keep
+the code.
 
 scikit-learn's documentation applies. In addition, results have the same bits on every machine with any number of
-threads, an integer `random_state` equals the seed of `gradus.kmeans()` and `gradus kmeans --seed`, and arguments of
-Gradus follow scikit-learn's as keywords.
+threads, and arguments of Gradus follow scikit-learn's as keywords. An integer `random_state` of KMeans, k_means and
+kmeans_plusplus equals the seed of `gradus.kmeans()` and `gradus kmeans --seed`.
 
 Examples
 --------
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 import warnings
 from numbers import Integral, Number, Real
@@ -22,12 +24,13 @@ from typing import Any, Callable, ClassVar, NoReturn
 import numpy as np
 
 from gradus import _arrays, _arrow, _core, _gpu, _numbers
-from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
+from gradus._batches import KMeansBatches
+from gradus._errors import InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansModel, KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
-from gradus._options import OptionRow, option_rows, stream_number
+from gradus._options import OptionRow, option_rows, request, stream_number
 
-_NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
+_NEEDED = "gradus.KMeans, MiniBatchKMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
 
 try:
     import sklearn  # type: ignore
@@ -200,6 +203,10 @@ def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
     return check_array(centers, dtype=dtype, order="C")
 
 
+def _rows_of(weights: Any, rows: Any) -> Any:
+    return None if weights is None else weights[rows]
+
+
 def _enough_samples(samples: int, clusters: int) -> None:
     if samples < clusters:
         raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
@@ -229,6 +236,10 @@ def _constraint(row: OptionRow) -> list[Any]:
         "flag": ["boolean"], "integer": [Integral], "count": [Integral], "real": [Real], "text": [str],
     }  # fmt: skip
     return kinds[row.kind]
+
+
+# Attributes that not every fit has.
+_OPTIONAL = ("labels_", "inertia_", "standardization_", "_standardized_centers")
 
 
 @functools.cache
@@ -294,38 +305,13 @@ def _fitted(result: KMeansResult) -> dict[str, Any]:
     }
 
 
-class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
-    """K-means clustering with the interface of scikit-learn's estimator.
-
-    Parameters, attributes, warnings and messages match `sklearn.cluster.KMeans`. `algorithm` and `copy_x` have no
-    effect: both algorithms give the same bits, and X is never modified. `random_state` may be an integer of 64 bits or
-    a `numpy.random.Generator`. A callable `init` receives X unchanged, not centred.
-
-    Other Parameters
-    ----------------
-    .. <options of kmeans for KMeans as text>
-    empty : "relocate", "keep" or "error"; an empty cluster moves to the farthest point, keeps its centroid, or fails
-        the job
-    metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
-        to unit length (spherical k-means)
-    standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
-    .. </options>
-    device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
-    variant : a name in `gradus.variants("kmeans")`; None: the fastest with the exact result
-    threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
-    memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
-    stream : CUDA stream in which points on a GPU were written
-
-    With standardize=True, inertia_ and distances refer to standardized columns. predict, transform and score
-    standardize X by the mean and scale of the fit, in standardization_.
-
-    Examples
-    --------
-    >>> model = KMeans(n_clusters=16, random_state=0).fit(X)
-    >>> model.cluster_centers_, model.labels_, model.predict(new_X)
-    """
+class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
+    """Base of the estimators: parameters, checks of input, initial centroids, and methods of a fitted model."""
 
     n_features_in_: int
+    metric: str = "euclidean"
+    _added: ClassVar[tuple[str, ...]] = ()  #: options of Gradus among the parameters
+    _random_starts: ClassVar[int]  #: n_init="auto" for random initial centroids
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [_AT_LEAST_ONE],
@@ -335,9 +321,6 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
         "random_state": _RANDOM_STATE,
-        "copy_x": ["boolean"],
-        "algorithm": [StrOptions({"lloyd", "elkan"})],
-        **{name: _constraint(option_rows("kmeans")[name]) for name in _OPTIONS},
         "device": [str],
         "variant": [str, None],
         "threads": [_AT_LEAST_ONE, None],
@@ -345,48 +328,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         "stream": "no_validation",  # type: ignore[dict-item]
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-        copy_x: bool = True,
-        algorithm: str = "lloyd",
-        # <options of kmeans for KMeans as arguments>
-        empty: str = "relocate",
-        metric: str = "euclidean",
-        standardize: bool = False,
-        # </options>
-        device: str = "auto",
-        variant: str | None = None,
-        threads: int | None = None,
-        memory_limit: int | None = None,
-        stream: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        # <options of kmeans for KMeans as attributes>
-        self.empty = empty
-        self.metric = metric
-        self.standardize = standardize
-        # </options>
-        self.device = device
-        self.variant = variant
-        self.threads = threads
-        self.memory_limit = memory_limit
-        self.stream = stream
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Sets the parameters of a constructor, which are its local variables."""
+        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
 
     @classmethod
     @functools.cache
@@ -396,7 +340,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     @classmethod
     @functools.cache
-    def _parameters(cls) -> Callable[[KMeans], tuple[Any, ...]]:
+    def _parameters(cls) -> Callable[[_BaseKMeans], tuple[Any, ...]]:
         return operator.attrgetter(*cls._get_param_names())
 
     def _validate_params(self) -> None:
@@ -421,74 +365,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         tags.array_api_support = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
-        """Fits the model to the rows of X.
-
-        X is an n x d array, table or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
-        Returns the estimator.
-        """
-        # Only callbacks and callables need scikit-learn's contexts, which take as long as a small fit.
-        if callable(self.init) or self._is_listened_to():
-            return self._fit_in_contexts(X, y, sample_weight)  # type: ignore[no-any-return]
-        if not sklearn.get_config()["skip_parameter_validation"]:
-            self._validate_params()
-        return self._fit(X, y, sample_weight)
-
     def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
         warnings.warn(text, category, stacklevel=stacklevel + 1)
-
-    def _is_listened_to(self) -> bool:
-        return hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def _fit_in_contexts(self, X: Any, y: Any, sample_weight: Any) -> KMeans:
-        return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KMeans:
-        read = self._checked(X, reset=True)
-        _enough_samples(read.shape[0], self.n_clusters)
-        self._choose_n_init()
-        if self.algorithm == "elkan" and self.n_clusters == 1:
-            self._warn(
-                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.", RuntimeWarning, 1
-            )
-        weights = _weights(sample_weight, read)
-        init = self.init
-        if _is_array(init):
-            init = _checked_centers(_on_host(init, "init"), read.dtype)
-            self._validate_center_shape(read, init)
-        rows = _dense(read, self.memory_limit)
-        seed = _seed(self.random_state) if isinstance(init, str) else 0  # only named methods need a seed
-        if callable(init) and self._n_init == 1:
-            init = self._called(init, read, self.n_clusters, _random_state(self.random_state))
-
-        def fit(**limits: Any) -> KMeansResult:
-            if callable(init):
-                return self._fit_from_callable(read, rows, weights, **limits)
-            return self._fit_from(rows, init, weights, self._n_init, seed, **limits)
-
-        try:
-            result = _Iterations(self, fit, X, y, sample_weight).run() if self._is_listened_to() else fit()
-            if self.verbose:
-                self._print(result, rows)
-        except InputError as error:
-            self._explain(error, rows, init)
-
-        if not result.counts.all():
-            used = np.count_nonzero(result.counts)
-            self._warn(
-                f"Number of distinct clusters ({used}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
-                "to duplicate points in X.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        fitted = _fitted(result)
-        if type(X) is not np.ndarray:
-            fitted = {name: _like(value, X) for name, value in fitted.items()}
-        for name in ("standardization_", "_standardized_centers"):  # leftovers of an earlier fit
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
-        return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fits the model to X and returns the labels."""
@@ -512,7 +390,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _options(self, call: Callable[..., Any]) -> dict[str, Any]:
         """Returns the options that `call` accepts but scikit-learn lacks."""
-        given = {name: getattr(self, name) for name in _OPTIONS}
+        given = {name: getattr(self, name) for name in self._added}
         taken = _keywords(call)
         return {name: value for name, value in {**_AS_SCIKIT_LEARN, **given}.items() if name in taken}
 
@@ -580,7 +458,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         given = _is_array(self.init)
         self._n_init = self.n_init
         if self.n_init == "auto":
-            self._n_init = 1 if given or (isinstance(self.init, str) and self.init == "k-means++") else 10
+            self._n_init = 1 if given or (isinstance(self.init, str) and self.init == "k-means++") else self._random_starts
         if given and self._n_init != 1:
             self._warn(
                 f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead "
@@ -602,34 +480,21 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 f"{X.shape[1]}."
             )
 
-    def _fit_from(
-        self, rows: Any, init: Any, weights: Array | None, restarts: int, seed: int, **limits: Any
-    ) -> KMeansResult:
-        return kmeans(
-            rows,
-            self.n_clusters,
-            init=init,
-            weights=weights,
-            restarts=restarts,
-            tolerance=self.tol,
-            seed=seed,
-            variant=self.variant,
-            **self._options(kmeans),
-            **{"max_iterations": self.max_iter, **self._where(), **limits},
-        )
+    def _checked_init(self, X: Any) -> Any:
+        """Returns the parameter init; an array after checks, in the type of X."""
+        if not _is_array(self.init):
+            return self.init
+        centers = _checked_centers(_on_host(self.init), X.dtype)
+        self._validate_center_shape(X, centers)
+        return centers
 
-    def _fit_from_callable(self, read: Any, rows: Any, weights: Array | None, **limits: Any) -> KMeansResult:
-        random_state = _random_state(self.random_state)
-        best: KMeansResult | None = None
-        for _ in range(self._n_init):
-            start = self._called(self.init, read, self.n_clusters, random_state)
-            result = self._fit_from(rows, start, weights, 1, 0, **limits)
-            # Equal clusters have equal inertia, whatever the order of the clusters, so the labels need not be
-            # compared.
-            if best is None or result.inertia < best.inertia:
-                best = result
-        assert best is not None
-        return best
+    def _keep(self, fitted: dict[str, Any], X: Any) -> None:
+        """Sets the attributes of a fit to X, and removes the attributes of an earlier fit."""
+        if type(X) is not np.ndarray:
+            fitted = {name: _like(value, X) for name, value in fitted.items()}
+        for name in _OPTIONAL:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(fitted)
 
     def _called(self, init: Callable[..., Any], X: Any, clusters: int, random_state: Any) -> Array:
         rows = X.source if isinstance(X, OnGpu) else X
@@ -652,7 +517,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         clusters = self.n_clusters if n_centroids is None else n_centroids
         if init_size is not None and init_size < X.shape[0]:
             chosen = random_state.randint(0, X.shape[0], init_size)
-            X, sample_weight = X[chosen], sample_weight[chosen]
+            X, sample_weight = X[chosen], _rows_of(sample_weight, chosen)
         if isinstance(init, str):
             rows = kmeans_initial_centroids(
                 _dense(X, self.memory_limit),
@@ -669,22 +534,6 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         else:
             centers = init
         return centers.toarray() if issparse(centers) else centers
-
-    def _print(self, result: KMeansResult, rows: Any) -> None:
-        """Prints scikit-learn's log of a fit; with restarts, the log of the best fit."""
-        print("Initialization complete")
-        last = _iterations(result) - 1
-        for number, step in enumerate(result.history[: last + 1]):
-            print(f"Iteration {number}, inertia {step.inertia}.")
-        step = result.history[last]
-        if step.changed == 0:
-            print(f"Converged at iteration {last}: strict convergence.")
-        elif result.converged:
-            here = _on_host(rows) if isinstance(rows, OnGpu) else rows
-            if result.standardization is not None:
-                here = (here - result.standardization.mean) / result.standardization.scale
-            tolerance = float(np.mean(np.var(here, axis=0)) * self.tol)
-            print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
 
     def _rows_and_model(self, X: Any, method: str) -> tuple[Any, KMeansModel]:
         check_is_fitted(self)
@@ -719,12 +568,482 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._explain(error, rows)
 
 
+class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
+    """K-means clustering with the interface of scikit-learn's estimator.
+
+    Parameters, attributes, warnings and messages match `sklearn.cluster.KMeans`. `algorithm` and `copy_x` have no
+    effect: both algorithms give the same bits, and X is never modified. `random_state` may be an integer of 64 bits or
+    a `numpy.random.Generator`. A callable `init` receives X unchanged, not centred.
+
+    Other Parameters
+    ----------------
+    .. <options of kmeans for KMeans as text>
+    empty : "relocate", "keep" or "error"; an empty cluster moves to the farthest point, keeps its centroid, or fails
+        the job
+    metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
+        to unit length (spherical k-means)
+    standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
+    .. </options>
+    device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
+    variant : a name in `gradus.variants("kmeans")`; None: the fastest with the exact result
+    threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
+    memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
+    stream : CUDA stream in which points on a GPU were written
+
+    With standardize=True, inertia_ and distances refer to standardized columns. predict, transform and score
+    standardize X by the mean and scale of the fit, in standardization_.
+
+    Examples
+    --------
+    >>> model = KMeans(n_clusters=16, random_state=0).fit(X)
+    >>> model.cluster_centers_, model.labels_, model.predict(new_X)
+    """
+
+    _added = _OPTIONS
+    _random_starts = 10
+    _parameter_constraints = {
+        **_BaseKMeans._parameter_constraints,
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        **{name: _constraint(option_rows("kmeans")[name]) for name in _OPTIONS},
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        # <options of kmeans for KMeans as arguments>
+        empty: str = "relocate",
+        metric: str = "euclidean",
+        standardize: bool = False,
+        # </options>
+        device: str = "auto",
+        variant: str | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        stream: Any = None,
+    ) -> None:
+        self._set_parameters(locals())
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Fits the model to the rows of X.
+
+        X is an n x d array, table or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
+        Returns the estimator.
+        """
+        # Only callbacks and callables need scikit-learn's contexts, which take as long as a small fit.
+        if callable(self.init) or self._is_listened_to():
+            return self._fit_in_contexts(X, y, sample_weight)  # type: ignore[no-any-return]
+        if not sklearn.get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        return self._fit(X, y, sample_weight)
+
+    def _is_listened_to(self) -> bool:
+        return hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def _fit_in_contexts(self, X: Any, y: Any, sample_weight: Any) -> KMeans:
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KMeans:
+        read = self._checked(X, reset=True)
+        _enough_samples(read.shape[0], self.n_clusters)
+        self._choose_n_init()
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            self._warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.", RuntimeWarning, 1
+            )
+        weights = _weights(sample_weight, read)
+        init = self._checked_init(read)
+        rows = _dense(read, self.memory_limit)
+        seed = _seed(self.random_state) if isinstance(init, str) else 0  # only named methods need a seed
+        if callable(init) and self._n_init == 1:
+            init = self._called(init, read, self.n_clusters, _random_state(self.random_state))
+
+        def fit(**limits: Any) -> KMeansResult:
+            if callable(init):
+                return self._fit_from_callable(read, rows, weights, **limits)
+            return self._fit_from(rows, init, weights, self._n_init, seed, **limits)
+
+        try:
+            result = _Iterations(self, fit, X, y, sample_weight).run() if self._is_listened_to() else fit()
+            if self.verbose:
+                self._print(result, rows)
+        except InputError as error:
+            self._explain(error, rows, init)
+
+        if not result.counts.all():
+            used = np.count_nonzero(result.counts)
+            self._warn(
+                f"Number of distinct clusters ({used}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
+                "to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._keep(_fitted(result), X)
+        return self
+
+    def _fit_from(
+        self, rows: Any, init: Any, weights: Array | None, restarts: int, seed: int, **limits: Any
+    ) -> KMeansResult:
+        return kmeans(
+            rows,
+            self.n_clusters,
+            init=init,
+            weights=weights,
+            restarts=restarts,
+            tolerance=self.tol,
+            seed=seed,
+            variant=self.variant,
+            **self._options(kmeans),
+            **{"max_iterations": self.max_iter, **self._where(), **limits},
+        )
+
+    def _fit_from_callable(self, read: Any, rows: Any, weights: Array | None, **limits: Any) -> KMeansResult:
+        random_state = _random_state(self.random_state)
+        best: KMeansResult | None = None
+        for _ in range(self._n_init):
+            start = self._called(self.init, read, self.n_clusters, random_state)
+            result = self._fit_from(rows, start, weights, 1, 0, **limits)
+            # Equal clusters have equal inertia in any order, so labels need no comparison.
+            if best is None or result.inertia < best.inertia:
+                best = result
+        assert best is not None
+        return best
+
+    def _print(self, result: KMeansResult, rows: Any) -> None:
+        """Prints scikit-learn's log of a fit; with restarts, the log of the best fit."""
+        print("Initialization complete")
+        last = _iterations(result) - 1
+        for number, step in enumerate(result.history[: last + 1]):
+            print(f"Iteration {number}, inertia {step.inertia}.")
+        step = result.history[last]
+        if step.changed == 0:
+            print(f"Converged at iteration {last}: strict convergence.")
+        elif result.converged:
+            here = _on_host(rows) if isinstance(rows, OnGpu) else rows
+            if result.standardization is not None:
+                here = (here - result.standardization.mean) / result.standardization.scale
+            tolerance = float(np.mean(np.var(here, axis=0)) * self.tol)
+            print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
+
+
 def _iterations(result: KMeansResult) -> int:
     """Counts iterations like scikit-learn, which stops when no centroid moves and omits the final check of the labels."""
     for number, step in enumerate(result.history, start=1):
         if step.shift == 0:
             return number
     return result.iterations
+
+
+class _MiniBatches:
+    """State of a fit by mini-batches: the sums of each cluster, and the weights that decide about reassignments."""
+
+    def __init__(self, centers: Array) -> None:
+        self.sums = KMeansBatches(centers)
+        self._credit = np.zeros(len(centers))  # weight that a centroid received instead of points at a reassignment
+        self._points_since_reassignment = 0
+
+    def step(self, model: MiniBatchKMeans, rows: Array, weights: Array | None, random_state: Any) -> float:
+        """Adds a batch, moves all centroids, and moves centroids of little weight to random rows of the batch.
+
+        Returns the inertia of the batch with respect to the centroids before. Leaves the state unchanged after an error.
+        """
+        points = self._points_since_reassignment + model._batch_size
+        reassigns = points >= 10 * model.n_clusters or not self._weights().all()
+        running = request(model.device, model.variant, model.threads, "none", None, model.memory_limit, None, None)
+        _, inertia = self.sums._add(rows, weights, running)
+        self.sums.move()
+        self._points_since_reassignment = 0 if reassigns else points
+        if reassigns and model.reassignment_ratio > 0:
+            self._reassign(model, rows, random_state)
+        return inertia
+
+    def _weights(self) -> Array:
+        return self.sums.weights + self._credit
+
+    def _reassign(self, model: MiniBatchKMeans, rows: Array, random_state: Any) -> None:
+        weights = self._weights()
+        light = weights < model.reassignment_ratio * weights.max()
+        most = len(rows) // 2
+        if light.sum() > most:
+            light[np.argsort(weights, kind="stable")[most:]] = False
+        if not light.any():
+            return
+        chosen = random_state.choice(len(rows), replace=False, size=light.sum())
+        if model.verbose:
+            print(f"[MiniBatchKMeans] Reassigning {len(chosen)} cluster centers.")
+        for cluster, row in zip(np.flatnonzero(light), chosen):
+            self.sums.replace(int(cluster), rows[row])
+        self._credit[light] = weights[~light].min(initial=weights.max())
+
+
+class _EarlyStop:
+    """scikit-learn's rules by which a fit by mini-batches stops early, and its log."""
+
+    def __init__(self, model: MiniBatchKMeans, samples: int, steps: int, tolerance: float) -> None:
+        self._model, self._steps, self._tolerance = model, steps, tolerance
+        self._share = min(1.0, model._batch_size * 2.0 / (samples + 1))
+        self.mean_inertia = 0.0  #: exponentially weighted average, per point
+        self._least: float | None = None
+        self._steps_without_gain = 0
+
+    def after(self, step: int, inertia: float, movement: float) -> bool:
+        """Returns true if the fit stops after this step. Steps count from 1; the first has the inertia of the initial centroids."""
+        mean = inertia / self._model._batch_size
+        self.mean_inertia = mean if step <= 2 else self.mean_inertia * (1 - self._share) + mean * self._share
+        here = f"step {step}/{self._steps}"
+        average = "" if step == 1 else f", ewa inertia: {self.mean_inertia}"
+        self._print(f"Minibatch {here}: mean batch inertia: {mean}{average}")
+        if step == 1:
+            return False
+        if 0 < self._tolerance and movement <= self._tolerance:
+            self._print(f"Converged (small centers change) at {here}")
+            return True
+        if self._least is None or self.mean_inertia < self._least:
+            self._least = self.mean_inertia
+            self._steps_without_gain = 0
+        else:
+            self._steps_without_gain += 1
+        limit = self._model.max_no_improvement
+        if limit is not None and self._steps_without_gain >= limit:
+            self._print(f"Converged (lack of improvement in inertia) at {here}")
+            return True
+        return False
+
+    def _print(self, line: str) -> None:
+        if self._model.verbose:
+            print(line)
+
+
+class MiniBatchKMeans(_BaseKMeans):
+    """Mini-batch k-means with exact means and the interface of scikit-learn's estimator.
+
+    Parameters, attributes, warnings and messages match `sklearn.cluster.MiniBatchKMeans`. So does the algorithm: fit
+    draws batches with replacement, where `sample_weight` sets the probability of a row (in scikit-learn since 1.9); it
+    stops early by the smoothed inertia of the batches and by `tol`; and centroids of little weight move to random points
+    of the batch.
+
+    A centroid is the correctly rounded mean of all points that it was ever given, in fit and in each partial_fit.
+    Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle keeps the
+    sums, and partial_fit continues after it with the same bits.
+
+    Differences from scikit-learn:
+
+    * A reassigned centroid starts without weight, and becomes the mean of the points that it is given from then on. In
+      scikit-learn it moves as if it had already been given points of the smallest weight of the other clusters. The
+      decision about later reassignments counts this weight in both.
+    * `cluster_centers_` cannot be changed between two calls of partial_fit, because the sums belong to it.
+    * random_state is an integer of 64 bits, a `RandomState`, a `numpy.random.Generator` or None. From given centroids,
+      the same integer draws the same batches as in scikit-learn 1.9.
+
+    The metric is Euclidean. For the cosine metric use KMeans or KMeansBatches. X on a GPU is copied to host memory, and
+    sparse X becomes dense: the whole of it in fit, only the batch in partial_fit.
+
+    Other Parameters
+    ----------------
+    device, variant, threads, memory_limit, stream : as for KMeans
+
+    Examples
+    --------
+    >>> model = MiniBatchKMeans(n_clusters=16, random_state=0)
+    >>> for batch in batches:
+    ...     model.partial_fit(batch)
+    >>> model.cluster_centers_, model.predict(new_X)
+    """
+
+    _random_starts = 3
+    _parameter_constraints = {
+        **_BaseKMeans._parameter_constraints,
+        "batch_size": [_AT_LEAST_ONE],
+        "compute_labels": ["boolean"],
+        "max_no_improvement": [Interval(Integral, 0, None, closed="left"), None],
+        "init_size": [_AT_LEAST_ONE, None],
+        "reassignment_ratio": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        max_iter: int = 100,
+        batch_size: int = 1024,
+        verbose: int = 0,
+        compute_labels: bool = True,
+        random_state: Any = None,
+        tol: float = 0.0,
+        max_no_improvement: int | None = 10,
+        init_size: int | None = None,
+        n_init: Any = "auto",
+        reassignment_ratio: float = 0.01,
+        device: str = "auto",
+        variant: str | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        stream: Any = None,
+    ) -> None:
+        self._set_parameters(locals())
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
+        """Fits the model to random batches of the rows of X.
+
+        X is an n x d array or sparse matrix. `sample_weight` holds n numbers; `y` is ignored. Returns the estimator.
+        """
+        read = _on_host(self._checked(X, reset=True))
+        _enough_samples(read.shape[0], self.n_clusters)
+        self._choose_n_init()
+        self._choose_sizes(read.shape[0])
+        weights = _weights(sample_weight, read)
+        init = self._checked_init(read)
+        rows = _dense(read, self.memory_limit)
+        random_state = _random_state(self.random_state)
+        try:
+            self._refuse_bad_numbers(rows, weights)
+            tolerance = self.tol * self._variance(rows) if self.tol > 0 else 0.0
+            state = _MiniBatches(self._best_start(read, rows, weights, init, random_state))
+            cumulative = _cumulative_weights(weights, len(rows))
+            steps = self.max_iter * len(rows) // self._batch_size
+            stop = _EarlyStop(self, len(rows), steps, tolerance)
+            for step in range(1, steps + 1):
+                before = state.sums.centroids if tolerance > 0 else None
+                chosen = cumulative.searchsorted(random_state.random_sample(self._batch_size), side="right")
+                inertia = state.step(self, rows[chosen], None, random_state)
+                if stop.after(step, inertia, 0.0 if before is None else _movement(before, state.sums.centroids)):
+                    break
+            fitted = {
+                **self._fitted(state, rows, weights),
+                "n_steps_": step,
+                "n_iter_": -(-step * self._batch_size // len(rows)),
+            }
+        except InputError as error:
+            self._explain(error, rows, init)
+        if not self.compute_labels:
+            total = len(rows) if weights is None else math.fsum(weights)
+            fitted["inertia_"] = stop.mean_inertia * total
+        self._keep(fitted, X)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
+        """Assigns the rows of one batch X to the centroids, and moves each centroid to the mean of all points it was given.
+
+        The first call chooses initial centroids. X, `sample_weight` and `y` are as for fit. Raises UsageError if
+        `cluster_centers_` was changed since the last call. Returns the estimator; labels_ and inertia_ belong to X.
+        """
+        continues = hasattr(self, "cluster_centers_")
+        read = _on_host(self._checked(X, reset=not continues))
+        init = None
+        if continues:
+            self._require_own_centers()
+            read = _in_type_of_first_batch(read, self._state.sums.centroids.dtype)
+        else:
+            _enough_samples(read.shape[0], self.n_clusters)
+            self._choose_n_init()
+            self._choose_sizes(read.shape[0])
+            init = self._checked_init(read)
+        weights = _weights(sample_weight, read)
+        rows = _dense(read, self.memory_limit)
+        if not hasattr(self, "_random_state"):
+            self._random_state = _random_state(self.random_state)
+        try:
+            if continues:
+                state = self._state
+            else:
+                state = _MiniBatches(self._init_centroids(read, None, init, self._random_state, weights, self._init_size))
+            state.step(self, rows, weights, self._random_state)
+            fitted = self._fitted(state, rows, weights)
+        except InputError as error:
+            self._explain(error, rows, init)
+        self._keep({**fitted, "n_steps_": getattr(self, "n_steps_", 0) + 1}, X)
+        return self
+
+    def _choose_sizes(self, samples: int) -> None:
+        self._batch_size = min(self.batch_size, samples)
+        size = 3 * self._batch_size if self.init_size is None else self.init_size
+        if size < self.n_clusters:
+            if self.init_size is not None:
+                self._warn(
+                    f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
+                    "min(3*n_clusters, n_samples)",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            size = 3 * self.n_clusters
+        self._init_size = min(size, samples)
+
+    def _refuse_bad_numbers(self, rows: Array, weights: Array | None) -> None:
+        """Raises InputError for the first bad number of all rows, since batches are samples with other row numbers."""
+        kmeans_predict(np.zeros((1, rows.shape[1]), rows.dtype), rows, weights=weights, **self._where())
+
+    def _variance(self, rows: Array) -> float:
+        """Returns the mean variance of the columns, as the inertia of one cluster."""
+        return kmeans(rows, 1, init="first", max_iterations=1, **self._where()).inertia / rows.size
+
+    def _best_start(self, read: Any, rows: Array, weights: Array | None, init: Any, random_state: Any) -> Array:
+        """Returns the initial centroids of the smallest inertia among n_init choices, measured on random rows."""
+        chosen = random_state.randint(0, len(rows), self._init_size)
+        best: Array | None = None
+        least = math.inf
+        for number in range(1, self._n_init + 1):
+            if self.verbose:
+                print(f"Init {number}/{self._n_init} with method {init}")
+            centers = self._init_centroids(read, None, init, random_state, weights, self._init_size)
+            _, inertia = kmeans_predict(
+                centers, rows[chosen], weights=_rows_of(weights, chosen), return_inertia=True, **self._where()
+            )
+            if self.verbose:
+                print(f"Inertia for init {number}/{self._n_init}: {inertia}")
+            if best is None or inertia < least:
+                best, least = centers, inertia
+        assert best is not None
+        return best
+
+    def _fitted(self, state: _MiniBatches, rows: Array, weights: Array | None) -> dict[str, Any]:
+        centers = state.sums.centroids
+        fitted = {"_state": state, "cluster_centers_": centers, "_n_features_out": len(centers)}
+        if self.compute_labels:
+            fitted["labels_"], fitted["inertia_"] = kmeans_predict(
+                centers, rows, weights=weights, return_inertia=True, variant=self.variant, **self._where()
+            )
+        return fitted
+
+    def _require_own_centers(self) -> None:
+        state = getattr(self, "_state", None)
+        if state is None or not np.array_equal(_on_host(self.cluster_centers_), state.sums.centroids):
+            raise UsageError.about(
+                "cluster_centers_", "they were changed since the last fit, but partial_fit continues exact sums that belong "
+                "to them; pass other centroids as init to a new estimator"
+            )
+
+
+def _cumulative_weights(weights: Array | None, samples: int) -> Array:
+    """Returns the cumulated probabilities of the rows, by which RandomState.choice() draws with replacement."""
+    cumulative = np.cumsum(np.ones(samples) if weights is None else weights, dtype=np.float64)
+    if not cumulative[-1] > 0:
+        raise InputError.about("sample_weight", "all weights are 0; a point of positive weight is needed")
+    return cumulative / cumulative[-1]  # type: ignore[no-any-return]
+
+
+def _movement(before: Array, after: Array) -> float:
+    """Returns the sum of the squared movements of all centroids."""
+    return math.fsum(np.square(after.astype(np.float64) - before).ravel())
+
+
+def _in_type_of_first_batch(rows: Any, dtype: np.dtype[Any]) -> Any:
+    """Converts a batch to the type of the sums. Raises InputError if the type does not represent all elements."""
+    if rows.dtype != dtype:
+        _numbers.refuse_rounding(rows.data if issparse(rows) else rows, "X", dtype, "the first batch")
+    return rows.astype(dtype, copy=False)
 
 
 @validate_params(  # type: ignore[untyped-decorator]

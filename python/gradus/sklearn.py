@@ -12,9 +12,9 @@ and by which variant, and which calls scikit-learn computed and why. In a progra
         ...
     print(report)
 
-The class KMeans stays the same, and only its methods are replaced. Existing objects, subclasses, clone(), pickle and
-isinstance() therefore work as before. An estimator that Gradus has fitted can be unpickled where Gradus is not
-installed. Gradus lacks sparse matrices, a callable init and MiniBatchKMeans; scikit-learn computes these calls.
+KMeans keeps its class: only its methods are replaced. Objects that exist already, subclasses, clone(), pickle and
+isinstance() work as before, and an estimator that Gradus has fitted can be unpickled where Gradus is not installed.
+scikit-learn computes sparse matrices, a callable init, MiniBatchKMeans, and whatever Gradus refuses.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def _end_journal() -> None:
 
 # --- One call -----------------------------------------------------------------------------------------------------------
 
-_NO_MINI_BATCHES = "Gradus has no MiniBatchKMeans"
-# Methods that scikit-learn's fit() calls. A subclass may override these methods.
+_NO_MINI_BATCHES = "MiniBatchKMeans is not replaced; gradus.MiniBatchKMeans is a class by itself"
+# Methods that scikit-learn's fit() calls and a subclass may override.
 _STEPS = ("_init_centroids", "_check_params_vs_input", "_validate_center_shape", "_check_test_data")
 
 

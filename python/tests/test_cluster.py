@@ -1,4 +1,7 @@
-"""Runs the same code with KMeans, k_means and kmeans_plusplus of gradus and of scikit-learn."""
+"""Runs the same code with KMeans, k_means and kmeans_plusplus of gradus and of scikit-learn.
+
+The tests of MiniBatchKMeans are in test_mini_batches.py, except scikit-learn's own.
+"""
 
 import contextlib
 import io
@@ -537,7 +540,7 @@ if not ARRAY_API:
     sys.modules["array_api_compat"] = None  # scikit-learn 1.6 would insist on SCIPY_ARRAY_API
 from sklearn.utils.estimator_checks import check_estimator
 warnings.simplefilter("ignore")
-theirs, ours = (check_estimator(module.KMeans(), on_fail=None) for module in (sklearn.cluster, gradus))
+theirs, ours = (check_estimator(getattr(module, NAME)(), on_fail=None) for module in (sklearn.cluster, gradus))
 no_gpu = bool(gradus.info()["why_no_gpu"])
 failed = [{row["check_name"]: repr(row["exception"]) for row in rows if row["status"] == "failed"
            and not (no_gpu and "cudaErrorInsufficientDriver" in repr(row["exception"]))} for rows in (theirs, ours)]
@@ -546,28 +549,28 @@ may_fail = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dens
 assert set(failed[1]) <= may_fail & set(failed[0]), failed
 assert len(passed[1]) >= len(passed[0]) > 50, passed
 assert not ARRAY_API or "check_array_api_input" in passed[1], passed[1]
-if ARRAY_API and not no_gpu and importlib.util.find_spec("torch") and importlib.util.find_spec("cupy"):
+if ARRAY_API and NAME == "KMeans" and not no_gpu and importlib.util.find_spec("torch") and importlib.util.find_spec("cupy"):
     skipped = [repr(row["exception"]) for row in ours if row["status"] == "skipped"]
     assert all(any(other in text for other in ("XPU", "MPS", "dpnp")) for text in skipped), skipped
 """
 
 
 @pytest.mark.parametrize("array_api", [False, True])
-def test_checks_of_scikit_learn(array_api):
-    """Only one check may fail. It requires that weights have the same effect as repeated points. If fits start at
-    random, neither library meets this requirement."""
+@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans"])
+def test_checks_of_scikit_learn(name, array_api):
+    """Only one check may fail: that weights equal repeated points from random starts, which holds for neither library."""
     variables = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     if array_api:
         variables["SCIPY_ARRAY_API"] = "1"
-    code = f"ARRAY_API = {array_api}\n{CHECKS}"
+    code = f"NAME, ARRAY_API = {name!r}, {array_api}\n{CHECKS}"
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's tests of KMeans, k_means and kmeans_plusplus pass on Gradus's versions."""
+    """scikit-learn's tests of KMeans, MiniBatchKMeans, k_means and kmeans_plusplus pass with ours."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
-               "--pyargs", "sklearn.cluster.tests.test_k_means", "-k", "not MiniBatch and not minibatch"]  # fmt: skip
+               "--pyargs", "sklearn.cluster.tests.test_k_means"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
     variables = {"PYTHONPATH": path, "SCIPY_ARRAY_API": "1", "SKLEARN_RUN_FLOAT32_TESTS": "1",
                  "SKLEARN_TESTS_GLOBAL_RANDOM_SEED": "40-45"}  # fmt: skip

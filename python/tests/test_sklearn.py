@@ -243,7 +243,7 @@ SCRIPTS = {
         texts = ["apples and pears", "pears", "trains and planes", "planes", "apples"] * 4
         for estimator in (KMeans(2, random_state=0), MiniBatchKMeans(2, random_state=0)):
             print(len(set(make_pipeline(TfidfVectorizer(), estimator).fit_predict(texts))))
-        """, "2\n2", [r"KMeans\.fit +20 x 5 .*scikit-learn: X is sparse", r"MiniBatchKMeans\.fit .*scikit-learn: Gradus has no"]),
+        """, "2\n2", [r"KMeans\.fit +20 x 5 .*scikit-learn: X is sparse", r"MiniBatchKMeans\.fit .*scikit-learn: MiniBatchKMeans is not replaced"]),
     "workers": ("""
         import numpy as np
         from sklearn.cluster import KMeans

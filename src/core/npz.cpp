@@ -87,20 +87,32 @@ void NpzContent::add_file(std::string_view name, const std::string& header, cons
   entries_.push_back(std::move(entry));
 }
 
-void NpzContent::write(AtomicFile& file) const {
+template <class Write>
+void NpzContent::write_parts(const std::string& where, const Write& write) const {
   std::string directory;
   std::uint64_t offset = 0;
   for (const Entry& entry : entries_) {
     const Headers headers = headers_of(entry.name, crc32(entry.bytes), entry.bytes.size(), offset);
-    file.write(headers.local);
-    file.write(entry.bytes);
+    write(bytes_of(headers.local));
+    write(std::span(entry.bytes));
     directory += headers.directory;
     offset += headers.local.size() + entry.bytes.size();
     if (offset + directory.size() > std::numeric_limits<std::uint32_t>::max())
-      throw Error("cannot write '" + file.path() + "': its arrays take more than the 4 GiB that such a file holds");
+      throw Error("cannot write " + where + ": its arrays take more than the 4 GiB that such a file holds");
   }
-  file.write(directory);
-  file.write(end_of(entries_.size(), directory.size(), offset));
+  write(bytes_of(directory));
+  write(bytes_of(end_of(entries_.size(), directory.size(), offset)));
+}
+
+void NpzContent::write(AtomicFile& file) const {
+  write_parts("'" + file.path() + "'", [&](std::span<const std::byte> part) { file.write(part); });
+}
+
+std::vector<std::byte> NpzContent::bytes() const {
+  std::vector<std::byte> archive;
+  write_parts("an archive",
+              [&](std::span<const std::byte> part) { archive.insert(archive.end(), part.begin(), part.end()); });
+  return archive;
 }
 
 NpzArrays::NpzArrays(std::span<const std::byte> bytes, std::string name) : name_(std::move(name)) {

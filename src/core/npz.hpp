@@ -42,9 +42,18 @@ class NpzContent {
     add_file(name, npy_header(npy_descr<T>(), shape), elements, bytes);
   }
 
+  /// Adds a one-dimensional array.
+  template <class T>
+  void add(std::string_view name, std::span<const T> elements) {
+    const auto size = static_cast<std::int64_t>(elements.size());
+    add(name, std::span(&size, 1), elements.data());
+  }
+
   /// Writes the archive, with checksums of all bytes. Throws Error if the archive exceeds the 4 GiB limit of the plain
   /// ZIP format.
   void write(AtomicFile& file) const;
+  /// Returns the bytes of the archive, with the same limit.
+  std::vector<std::byte> bytes() const;
 
  private:
   struct Entry {
@@ -52,6 +61,9 @@ class NpzContent {
     std::vector<std::byte> bytes;
   };
   void add_file(std::string_view name, const std::string& header, const void* elements, std::size_t bytes);
+  /// Calls write(part) for each part of the archive. `where` names the archive in errors.
+  template <class Write>
+  void write_parts(const std::string& where, const Write& write) const;
 
   std::vector<Entry> entries_;
 };

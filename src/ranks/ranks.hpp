@@ -252,8 +252,9 @@ class Ranks {
 /// Rows of a matrix that are split over ranks. The matrix is the concatenation of the ranks' rows in rank order.
 class RankRows {
  public:
-  /// Makes the rows of a job without ranks.
-  explicit RankRows(std::int64_t rows) : ranks_(&Ranks::alone()), own_(rows), all_(rows) {}
+  /// Makes the rows of a job without ranks. Errors count the rows from `first`.
+  explicit RankRows(std::int64_t rows, std::int64_t first = 0)
+      : ranks_(&Ranks::alone()), first_(first), own_(rows), all_(rows) {}
   /// Collective. `own` is the number of rows of this rank.
   RankRows(Ranks& ranks, std::int64_t own);
 

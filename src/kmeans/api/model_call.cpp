@@ -24,7 +24,9 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
     return call_text(call.name, {.clusters = model.centroids.rows(), .metric = model.metric}) +
            rows_text("centroids", model.centroids) + standardization_text(model.standardization);
   };
-  return JobPlan<T>(place_of_job<T>(call.ranks, call.points, places, text, call.execution, runs_variant));
+  JobPlan<T> plan(place_of_job<T>(call.ranks, call.points, places, text, call.execution, runs_variant));
+  if (call.ranks.is_alone()) plan.rows = core::RankRows(call.points.rows(), call.first_row);
+  return plan;
 }
 
 template <class T>
@@ -33,10 +35,25 @@ void describe(const ModelCall<T>& call, JobPlan<T>& plan) {
                 !plan.weights.empty()};
 }
 
+template <class T>
+void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
+                 core::ExactAccumulator& sum) {
+  if (variant.backend != core::Backend::cuda || variant.contract.kind != core::Contract::same_bits) {
+    sum.merge(*problem.rank_inertia);
+    return sum.add(problem.metric == KMeansMetric::cosine ? 2 * result.inertia : result.inertia);
+  }
+  // Without ranks, a variant on a GPU returns only the rounded inertia.
+  Buffer<double> distances(problem.n());
+  problem.source->own_squared_distances(problem.initial_centroids, result.labels.data(), distances.data());
+  for (std::int64_t row = 0; row < problem.n(); ++row)
+    sum.add(core::rounded_product(problem.weight(row), distances[row]));
+}
+
 #define GRADUS_INSTANTIATE(T)                                                                                \
   template void check_arguments(const ModelCall<T>&);                                                        \
   template JobPlan<T> place(const ModelCall<T>&, std::initializer_list<execution::NamedPlace>, RunsVariant); \
-  template void describe(const ModelCall<T>&, JobPlan<T>&)
+  template void describe(const ModelCall<T>&, JobPlan<T>&);                                                  \
+  template void add_inertia(const Variant&, const Problem<T>&, const KMeansResult<T>&, core::ExactAccumulator&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 
+#include "core/exact_accumulator.hpp"
 #include "kmeans/api/plan.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
@@ -16,7 +17,21 @@ struct ModelCall {
   MatrixView<const T> points;
   const Execution& execution;
   core::Ranks& ranks;
+  std::int64_t first_row = 0;  ///< number of the first row in errors, if the points are a block of a larger table
 };
+
+inline constexpr const char* predict_name = "kmeans_predict";
+inline constexpr const char* transform_name = "kmeans_transform";
+
+/// Predicts with any model, whether or not it standardizes. `needs_labels` is true if the call must write the caller's
+/// labels. If `inertia` is set, it receives the exact inertia instead of the result, before it is halved for
+/// KMeansMetric::cosine.
+template <class T>
+KMeansPrediction predict_by_model(const ModelCall<T>& call, const KMeansMemory<T>& memory, bool needs_labels,
+                                  core::ExactAccumulator* inertia = nullptr);
+/// Returns the distances by any model.
+template <class T>
+Matrix<T> distances_by_model(const ModelCall<T>& call);
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);
@@ -29,14 +44,21 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
-/// Replaces a call whose model standardizes by a call on a standardized copy of the points.
+/// Adds the inertia of a finished job to `sum`, before it is halved for KMeansMetric::cosine. `problem.rank_inertia`
+/// has the exact inertia, or is zero if the variant on the CPU has only a rounded one, which is then added.
+template <class T>
+void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
+                 core::ExactAccumulator& sum);
+
+/// Turns a call with a standardizing model into a call on a standardized copy of the points.
 template <class T>
 class StandardizedCall {
  public:
   StandardizedCall(const ModelCall<T>& call, const JobPlan<T>& plan)
       : points_(call.points, call.model.standardization, plan.rows, plan.here),
-        model_{.centroids = call.model.centroids, .metric = call.model.metric}, call_{call.name, model_, points_.rows(),
-                                                                                      points_.here(), call.ranks} {}
+        model_{.centroids = call.model.centroids, .metric = call.model.metric}, call_{call.name,      model_,
+                                                                                      points_.rows(), points_.here(),
+                                                                                      call.ranks,     call.first_row} {}
   StandardizedCall(const StandardizedCall&) = delete;
   StandardizedCall& operator=(const StandardizedCall&) = delete;
 

@@ -25,7 +25,8 @@ namespace {
 template <class T>
 struct PredictCall : ModelCall<T> {
   const KMeansMemory<T>& memory;
-  bool needs_labels = false;  ///< true if the call must write the caller's labels
+  bool needs_labels;  ///< true if the call must write the caller's labels
+  core::ExactAccumulator* inertia;
 };
 
 /// Returns the options of a fit without iterations. The last assignment of this fit gives the labels of the prediction.
@@ -92,24 +93,32 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   const std::function<void(std::int64_t)> progress = progress_in("assign", call.points.rows(), plan.here);
   if (plan.here.progress) problem.progress = progress;
   progress(0);
+  core::ExactAccumulator exact;
+  if (call.inertia != nullptr) problem.rank_inertia = &exact;
   KMeansResult<T> result = run(*plan.variant, problem, plan.here, phases);
+  if (call.inertia != nullptr) add_inertia(*plan.variant, problem, result, *call.inertia);
   deliver(result.labels, labels, prepared.source());
   progress(call.points.rows());
   report_run(result.report, *plan.variant, plan.here, std::move(phases), start);
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
-/// Predicts with any model. The model may standardize or not.
+}  // namespace
+
 template <class T>
-KMeansPrediction predict_by_model(const PredictCall<T>& call) {
+KMeansPrediction predict_by_model(const ModelCall<T>& model_call, const KMeansMemory<T>& memory, bool needs_labels,
+                                  core::ExactAccumulator* inertia) {
+  const PredictCall<T> call{model_call, memory, needs_labels, inertia};
   if (call.model.standardization.empty()) return predict(call);
   const StandardizedCall<T> copy(call, check(call));
-  KMeansPrediction result = predict(PredictCall<T>{copy.call(), call.memory});
+  KMeansPrediction result = predict(PredictCall<T>{copy.call(), memory, needs_labels, inertia});
   copy.add_to(result.report);
   return result;
 }
-
-}  // namespace
+template KMeansPrediction predict_by_model(const ModelCall<float>&, const KMeansMemory<float>&, bool,
+                                           core::ExactAccumulator*);
+template KMeansPrediction predict_by_model(const ModelCall<double>&, const KMeansMemory<double>&, bool,
+                                           core::ExactAccumulator*);
 
 }  // namespace kmeans_detail
 
@@ -120,9 +129,9 @@ namespace {
 template <class T>
 KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          const Execution& execution, bool needs_labels = false) {
-  constexpr const char* name = "kmeans_predict";
+  constexpr const char* name = room::predict_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::predict_by_model(room::PredictCall<T>{{name, model, points, here, ranks}, memory, needs_labels});
+    return room::predict_by_model(room::ModelCall<T>{name, model, points, here, ranks}, memory, needs_labels);
   });
 }
 

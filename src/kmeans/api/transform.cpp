@@ -128,38 +128,36 @@ RunReport transform_by_model(const TransformCall<T>& call) {
   return report;
 }
 
+}  // namespace
+
 template <class T>
-Matrix<T> transform_by_model(const ModelCall<T>& call) {
+Matrix<T> distances_by_model(const ModelCall<T>& call) {
   const JobPlan<T> plan = check(call);
   if (call.model.standardization.empty()) return transform(call, plan);
   const StandardizedCall<T> copy(call, plan);
   return transform(copy.call(), check(copy.call()));
 }
-
-}  // namespace
+template Matrix<float> distances_by_model(const ModelCall<float>&);
+template Matrix<double> distances_by_model(const ModelCall<double>&);
 
 }  // namespace kmeans_detail
 
 namespace detail {
 
-namespace {
-
-constexpr const char* transform_name = "kmeans_transform";
-
-}  // namespace
-
 template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                            const Execution& execution) {
-  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::transform_by_model(room::TransformCall<T>{{transform_name, model, points, here, ranks}, distances});
+  constexpr const char* name = room::transform_name;
+  return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::transform_by_model(room::TransformCall<T>{{name, model, points, here, ranks}, distances});
   });
 }
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  return execution::whole_call<T>(transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::transform_by_model(room::ModelCall<T>{transform_name, model, points, here, ranks});
+  constexpr const char* name = room::transform_name;
+  return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::distances_by_model(room::ModelCall<T>{name, model, points, here, ranks});
   });
 }
 

@@ -7,6 +7,9 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <string>
+
+#include "gradus/error.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -72,6 +75,15 @@ void propagate(std::int64_t* words, int count) {
   words[count - 1] += carry;
 }
 
+/// Returns true if the words are numbers of `count` words each whose carries are propagated.
+bool is_propagated(std::span<const std::int64_t> words, std::int64_t count) {
+  for (std::int64_t index = 0; index < std::ssize(words); ++index) {
+    const std::int64_t limit = std::int64_t{1} << (index % count + 1 < count ? 31 : 62);
+    if (const std::int64_t word = words[static_cast<std::size_t>(index)]; word < -limit || word > limit) return false;
+  }
+  return true;
+}
+
 /// The number integer * 2^exponent.
 struct FixedPoint {
   core::Int128 integer = 0;
@@ -90,7 +102,8 @@ std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int f
   const auto top = static_cast<std::uint64_t>(std::abs(words.back()));
   if (std::bit_width(top) + 32 * (static_cast<int>(words.size()) - 1) > 125) return std::nullopt;
   FixedPoint number{0, core::accumulator_least_exponent + 32 * first};
-  for (std::size_t index = words.size(); index-- > 0;) number.integer = number.integer * (core::Int128{1} << 32) + words[index];
+  for (std::size_t index = words.size(); index-- > 0;)
+    number.integer = number.integer * (core::Int128{1} << 32) + words[index];
   return number;
 }
 
@@ -144,8 +157,7 @@ WordRange BatchSums<T>::words_of(MatrixView<const T> points, VectorView<const T>
   Exponents exponents = exponents_of(points, threads);
   if (exponents.empty()) return {};
   if (!weights.empty()) {
-    const Exponents of_weights =
-        exponents_of(MatrixView<const T>(weights.data(), weights.size(), 1), threads);
+    const Exponents of_weights = exponents_of(MatrixView<const T>(weights.data(), weights.size(), 1), threads);
     if (of_weights.empty()) return {};
     exponents.low += of_weights.low;
     exponents.high += of_weights.high;
@@ -178,7 +190,8 @@ void BatchSums<T>::cover(WordRange words) {
   if (wider.count == range_.count) return;
   std::vector<std::int64_t> moved(static_cast<std::size_t>(sums() * wider.count));
   for (std::int64_t sum = 0; sum < sums() && range_.count > 0; ++sum)
-    std::copy_n(words_.data() + sum * range_.count, range_.count, moved.data() + sum * wider.count + range_.first - wider.first);
+    std::copy_n(words_.data() + sum * range_.count, range_.count,
+                moved.data() + sum * wider.count + range_.first - wider.first);
   words_ = std::move(moved);
   range_ = wider;
   settle();  // carries may have made the word that was the last one so far too large for its new place
@@ -228,7 +241,7 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
   {
 #pragma omp for schedule(static)
     for (int part = 0; part < threads; ++part) {
-      // Each thread takes the pieces part, part + threads, … and first adds the rows of a piece in private words.
+      // Each thread takes the pieces part, part + threads, … and sums each piece in private words first.
       std::int64_t* const partial = all_partial.data() + part * row_words;
       for (std::size_t index = static_cast<std::size_t>(part); index < pieces.size();
            index += static_cast<std::size_t>(threads)) {
@@ -295,6 +308,43 @@ void BatchSums<T>::clear(std::int64_t cluster) {
   std::fill_n(words(cluster), columns_ * range_.count, std::int64_t{0});
   counts_[static_cast<std::size_t>(cluster)] = 0;
   if (!weights_.empty()) weights_[static_cast<std::size_t>(cluster)] = {};
+}
+
+template <class T>
+void BatchSums<T>::save(core::NpzContent& content) const {
+  BatchSums settled = *this;
+  settled.settle();
+  const std::array<std::int64_t, 2> range{settled.range_.first, settled.range_.count};
+  content.add<std::int64_t>("range", range);
+  content.add<std::int64_t>("words", settled.words_);
+  content.add<std::int64_t>("counts", settled.counts_);
+  std::vector<std::int64_t> limbs;
+  for (core::ExactAccumulator& weight : settled.weights_)
+    limbs.insert(limbs.end(), weight.propagated_limbs().begin(), weight.propagated_limbs().end());
+  content.add<std::int64_t>("weights", limbs);
+}
+
+template <class T>
+BatchSums<T> BatchSums<T>::restore(const core::NpzArrays& arrays, std::int64_t clusters, std::int64_t columns) {
+  BatchSums sums(clusters, columns);
+  const std::vector<std::int64_t> range = arrays.get<std::int64_t>("range");
+  const std::vector<std::int64_t> limbs = arrays.get<std::int64_t>("weights");
+  sums.words_ = arrays.get<std::int64_t>("words");
+  sums.counts_ = arrays.get<std::int64_t>("counts");
+  constexpr std::int64_t words = core::accumulator_limbs;
+  const bool fits = range.size() == 2 && range[0] >= 0 && range[1] >= 0 && range[0] <= words &&
+                    range[1] <= words - range[0] && std::ssize(sums.counts_) == clusters &&
+                    std::ssize(sums.words_) == clusters * columns * range[1] &&
+                    (limbs.empty() || std::ssize(limbs) == clusters * words);
+  if (!fits || std::ranges::any_of(sums.counts_, [](std::int64_t count) { return count < 0; }) ||
+      !is_propagated(sums.words_, range[1]) || !is_propagated(limbs, words))
+    throw InputError(about("saved") + "these are no sums of " + std::to_string(clusters) + " x " +
+                     std::to_string(columns) + " coordinates, as KMeansBatches saves them");
+  sums.range_ = {static_cast<int>(range[0]), static_cast<int>(range[1])};
+  sums.additions_ = 1;
+  for (auto rest = std::span(limbs); !rest.empty(); rest = rest.subspan(core::accumulator_limbs))
+    sums.weights_.emplace_back().merge(rest.first(core::accumulator_limbs));
+  return sums;
 }
 
 template <class T>

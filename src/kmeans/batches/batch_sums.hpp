@@ -13,6 +13,7 @@
 
 #include "core/exact_accumulator.hpp"
 #include "core/exact_sum.hpp"
+#include "core/npz.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::kmeans_detail {
@@ -45,6 +46,11 @@ class BatchSums {
   bool has_weight(std::int64_t cluster) const;
   /// Writes the mean of a cluster that has weight, rounded once.
   void mean(std::int64_t cluster, T* out) const;
+
+  /// Adds the arrays `range`, `words`, `counts` and `weights` to an archive.
+  void save(core::NpzContent& content) const;
+  /// Reads these arrays. Throws InputError if they are not sums of `clusters` clusters with `columns` columns.
+  static BatchSums restore(const core::NpzArrays& arrays, std::int64_t clusters, std::int64_t columns);
 
   /// Returns the words that the sums of these points need.
   static WordRange words_of(MatrixView<const T> points, VectorView<const T> weights, int threads);

@@ -2,6 +2,7 @@
 #include "gradus/kmeans_batches.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "core/exact_accumulator.hpp"
+#include "core/npz.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
@@ -45,18 +47,25 @@ void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_
     }
 }
 
+/// Returns true if a fit would use the centroid as it is with the cosine metric (api/prepared_points.cpp).
+template <class T>
+bool has_unit_length(const T* centroid, std::int64_t columns) {
+  double squares = 0;
+  for (std::int64_t column = 0; column < columns; ++column)
+    squares = std::fma(static_cast<double>(centroid[column]), static_cast<double>(centroid[column]), squares);
+  return std::abs(squares - 1) <= 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) +
+                                      static_cast<double>(columns) * std::numeric_limits<double>::epsilon();
+}
+
 /// Returns a copy of the centroids; for the cosine metric, with the unit length that a fit from them would give them.
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
-  KMeansOptions options;
-  options.clusters = centroids.rows();
-  options.init = KMeansInit::given;
-  options.fewer_distinct = KMeansFewerDistinct::accept;
-  options.metric = metric;
-  Execution on_cpu;
-  on_cpu.device = Device::cpu;
-  return std::move(kmeans_initial_centroids(centroids, options, KMeansMemory<T>{.initial_centroids = centroids}, on_cpu)
-                       .centroids);
+  if (metric == KMeansMetric::euclidean) return Matrix<T>::copy_of(centroids);
+  Matrix<T> unit = room::unit_rows(centroids, "centroids", 1, {});
+  for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster)
+    if (has_unit_length(centroids.row(cluster), centroids.columns()))
+      std::copy_n(centroids.row(cluster), centroids.columns(), unit.row(cluster));
+  return unit;
 }
 
 }  // namespace
@@ -95,6 +104,8 @@ KMeansBatches<T>::KMeansBatches(MatrixView<const T> centroids, KMeansMetric metr
 }
 
 template <class T>
+KMeansBatches<T>::KMeansBatches(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class T>
 KMeansBatches<T>::KMeansBatches(KMeansBatches&&) noexcept = default;
 template <class T>
 KMeansBatches<T>& KMeansBatches<T>::operator=(KMeansBatches&&) noexcept = default;
@@ -111,7 +122,16 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
     throw UnsupportedError(about("communicator") +
                            "batches are added by one process; merge() combines the sums of several");
   if (points.rows() == 0 && (points.columns() == 0 || points.columns() == state_->centroids.columns())) return {};
-  KMeansPrediction prediction = kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, memory, execution);
+  // A call refuses weights that are all zero, but a batch may have only points of weight zero.
+  const VectorView<const T> weights = memory.weights;
+  const bool weightless =
+      !weights.empty() && weights.size() == points.rows() &&
+      std::all_of(weights.data(), weights.data() + weights.size(), [](T weight) { return weight == 0; });
+  KMeansMemory<T> of_prediction = memory;
+  if (weightless) of_prediction.weights = {};
+  KMeansPrediction prediction =
+      kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, of_prediction, execution);
+  if (weightless) prediction.inertia = 0;
   execution::whole_call([&] {
     const int threads = cpu::thread_count(execution);
     const std::uint64_t bytes = state_->sums.bytes_with(room::BatchSums<T>::words_of(points, memory.weights, threads));
@@ -164,7 +184,8 @@ double KMeansBatches<T>::move(int threads) {
   double movement = 0;
   for (std::int64_t cluster = 0; cluster < moved.rows(); ++cluster)
     for (std::int64_t column = 0; column < moved.columns(); ++column) {
-      const double by = static_cast<double>(moved(cluster, column)) - static_cast<double>(state_->centroids(cluster, column));
+      const double by =
+          static_cast<double>(moved(cluster, column)) - static_cast<double>(state_->centroids(cluster, column));
       movement += by * by;
     }
   state_->centroids = std::move(moved);
@@ -222,6 +243,46 @@ double KMeansBatches<T>::inertia() const {
   if (!std::isfinite(inertia))
     throw InputError("the inertia is beyond the range of double; scale the points or their weights down");
   return state_->metric == KMeansMetric::cosine ? 0.5 * inertia : inertia;
+}
+
+template <class T>
+std::vector<std::byte> KMeansBatches<T>::save() const {
+  return execution::whole_call([&] {
+    const MatrixView<const T> centroids = state_->view();
+    const std::array<std::int64_t, 3> shape{centroids.rows(), centroids.columns(),
+                                            static_cast<std::int64_t>(state_->metric)};
+    core::ExactAccumulator inertia = state_->inertia;
+    core::NpzContent content;
+    content.add<std::int64_t>("shape", shape);
+    content.add("centroids", std::span(shape).first(2), centroids.data());
+    content.add<std::int64_t>("inertia", inertia.propagated_limbs());
+    state_->sums.save(content);
+    return content.bytes();
+  });
+}
+
+template <class T>
+KMeansBatches<T> KMeansBatches<T>::restore(std::span<const std::byte> saved) {
+  return execution::whole_call([&] {
+    const core::NpzArrays arrays(saved, "saved KMeansBatches");
+    const std::vector<std::int64_t> shape = arrays.get<std::int64_t>("shape");
+    const std::vector<std::int64_t> limbs = arrays.get<std::int64_t>("inertia");
+    if (shape.size() != 3 || shape[0] < 1 || shape[1] < 1 || shape[2] < 0 || shape[2] > 1 ||
+        limbs.size() != core::accumulator_limbs)
+      throw InputError(about("saved") + "KMeansBatches saves other arrays");
+    const std::vector<T> coordinates = arrays.get<T>("centroids", shape[1]);
+    const MatrixView<const T> centroids(coordinates.data(), std::ssize(coordinates) / shape[1], shape[1]);
+    if (centroids.rows() != shape[0])
+      throw InputError(about("saved") + "there are " + std::to_string(centroids.rows()) + " centroids, not " +
+                       std::to_string(shape[0]));
+    require_coordinates(centroids, "saved");
+    auto state = std::make_unique<State>(State{Matrix<T>::copy_of(centroids),
+                                               static_cast<KMeansMetric>(shape[2]),
+                                               room::BatchSums<T>::restore(arrays, shape[0], shape[1]),
+                                               {}});
+    state->inertia.merge(limbs);
+    return KMeansBatches(std::move(state));
+  });
 }
 
 template class KMeansBatches<float>;

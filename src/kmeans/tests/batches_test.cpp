@@ -2,15 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "core/npz.hpp"
 #include "gradus/kmeans_batches.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
@@ -64,8 +68,9 @@ Data<T> data_of(const Case& one) {
       case Values::normal: return normal(random);
       case Values::offset: return 1e15 + 1e9 * normal(random);
       case Values::few: return static_cast<double>(random() % 3) - 1;
-      case Values::wide: return normal(random) * std::pow(10.0, range * (2 * static_cast<double>(random() % 1000) / 1000 - 1) / 2);
-      case Values::tiny: return static_cast<double>(std::numeric_limits<T>::denorm_min()) * static_cast<double>(random() % 9);
+      case Values::wide:
+        return normal(random) * std::pow(10.0, range * (2 * static_cast<double>(random() % 1000) / 1000 - 1) / 2);
+      case Values::tiny: return (std::is_same_v<T, float> ? 0x1p-149 : 0x1p-530) * static_cast<double>(random() % 9);
     }
     return 0;
   };
@@ -115,7 +120,6 @@ KMeansResult<T> fit_of(const Data<T>& data, const Case& one, int iterations) {
   options.max_iterations = iterations;
   options.tolerance = 0;
   options.empty = KMeansEmptyCluster::keep;
-  options.fewer_distinct = KMeansFewerDistinct::accept;
   options.metric = one.metric;
   Execution execution;
   execution.device = Device::cpu;
@@ -178,7 +182,8 @@ TYPED_TEST(Batches, MergedSumsEqualTheSumsOfOneObject) {
     // The parts have points of very different magnitude if they are sorted, so that their ranges differ.
     for (std::int64_t first = 0; first < one.n; first += 211) {
       const std::int64_t rows = std::min<std::int64_t>(211, one.n - first);
-      Data<T> part{Matrix<T>::copy_of(data.points.view().slice(first, rows)), {}, Matrix<T>::copy_of(data.first.view())};
+      Data<T> part{
+          Matrix<T>::copy_of(data.points.view().slice(first, rows)), {}, Matrix<T>::copy_of(data.first.view())};
       if (one.weighted) part.weights.assign(data.weights.begin() + first, data.weights.begin() + first + rows);
       KMeansBatches<T> other(data.first.view(), one.metric);
       add_all(other, part, 50, 3);
@@ -254,6 +259,95 @@ TYPED_TEST(Batches, KeepTheSumsOfEarlierCentroids) {
   EXPECT_EQ(batches.centroids()(1, 0), 100);
 }
 
+template <class T>
+void expect_equal(const KMeansBatches<T>& a, const KMeansBatches<T>& b) {
+  const std::int64_t size = a.centroids().rows() * a.centroids().columns();
+  ASSERT_EQ(b.centroids().rows() * b.centroids().columns(), size);
+  EXPECT_EQ(a.metric(), b.metric());
+  EXPECT_TRUE(same_bits(a.centroids().data(), b.centroids().data(), size));
+  EXPECT_TRUE(same_bits(a.means().data(), b.means().data(), size));
+  EXPECT_EQ(a.counts(), b.counts());
+  EXPECT_EQ(a.weights(), b.weights());
+  EXPECT_EQ(a.inertia(), b.inertia());
+}
+
+TYPED_TEST(Batches, ContinueAfterTheyWereSaved) {
+  using T = TypeParam;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Data<T> data = data_of<T>(one);
+    KMeansBatches<T> batches(data.first.view(), one.metric);
+    expect_equal(batches, KMeansBatches<T>::restore(batches.save()));
+    for (unsigned pass = 0; pass < 3; ++pass) {
+      add_all(batches, data, 57, pass);
+      KMeansBatches<T> restored = KMeansBatches<T>::restore(batches.save());
+      expect_equal(batches, restored);
+      add_all(restored, data, 100, pass + 9);
+      add_all(batches, data, 100, pass + 9);
+      batches.move();
+      restored.move();
+      expect_equal(batches, restored);
+    }
+  }
+}
+
+TYPED_TEST(Batches, KeepTheBitsOfFittedCentroids) {
+  using T = TypeParam;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Data<T> data = data_of<T>(one);
+    const KMeansResult<T> fit = fit_of(data, one, 3);
+    const KMeansBatches<T> batches(fit.centroids.view(), one.metric);
+    EXPECT_TRUE(same_bits(batches.centroids().data(), fit.centroids.data(), one.k * one.d));
+  }
+}
+
+TYPED_TEST(Batches, RefuseDamagedBytes) {
+  using T = TypeParam;
+  const Data<T> data = data_of<T>(cases[2]);
+  KMeansBatches<T> batches(data.first.view());
+  add_all(batches, data, 100, 1);
+  const std::vector<std::byte> saved = batches.save();
+  const auto refuses = [](std::span<const std::byte> bytes) {
+    error_of<InputError>([&] { KMeansBatches<T>::restore(bytes); });
+  };
+  for (std::size_t size = 0; size < saved.size(); size += 1 + saved.size() / 97) refuses(std::span(saved).first(size));
+  for (std::size_t at = 0; at < saved.size(); at += 1 + saved.size() / 997) {
+    std::vector<std::byte> damaged = saved;
+    damaged[at] ^= std::byte{4};
+    refuses(damaged);
+  }
+  using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
+  EXPECT_TRUE(contains(error_of<InputError>([&] { KMeansBatches<Other>::restore(saved); }), "another type"));
+
+  // Archives without damage that hold other sums.
+  struct Arrays {
+    std::vector<std::int64_t> shape{2, 1, 0}, range{0, 2}, words{1, 2, 3, 4}, counts{5, 6}, weights{},
+        inertia = std::vector<std::int64_t>(136);
+    std::vector<T> centroids{T{1}, T{2}};
+  };
+  const auto archive = [](const Arrays& arrays) {
+    core::NpzContent content;
+    content.add<std::int64_t>("shape", arrays.shape);
+    content.add("centroids", std::array<std::int64_t, 2>{std::ssize(arrays.centroids), 1}, arrays.centroids.data());
+    content.add<std::int64_t>("inertia", arrays.inertia);
+    content.add<std::int64_t>("range", arrays.range);
+    content.add<std::int64_t>("words", arrays.words);
+    content.add<std::int64_t>("counts", arrays.counts);
+    content.add<std::int64_t>("weights", arrays.weights);
+    return content.bytes();
+  };
+  EXPECT_EQ(KMeansBatches<T>::restore(archive({})).counts(), (std::vector<std::int64_t>{5, 6}));
+  for (const Arrays& arrays :
+       {Arrays{.shape = {2, 1}}, Arrays{.shape = {3, 1, 0}}, Arrays{.shape = {2, 0, 0}}, Arrays{.shape = {2, 1, 2}},
+        Arrays{.range = {0, 3}}, Arrays{.range = {-1, 2}}, Arrays{.range = {135, 2}}, Arrays{.range = {2, -1}},
+        Arrays{.words = {1, 2, 3}}, Arrays{.words = {std::int64_t{1} << 40, 2, 3, 4}}, Arrays{.counts = {5}},
+        Arrays{.counts = {5, -6}}, Arrays{.weights = {1, 2}}, Arrays{.inertia = {0}},
+        Arrays{.weights = std::vector<std::int64_t>(272, std::int64_t{1} << 40)}, Arrays{.centroids = {T{1}}},
+        Arrays{.centroids = {T{1}, std::numeric_limits<T>::infinity()}}})
+    refuses(archive(arrays));
+}
+
 TYPED_TEST(Batches, RefuseWhatAFitRefusesAndStayUnchanged) {
   using T = TypeParam;
   const Case one = cases[1];
@@ -270,8 +364,14 @@ TYPED_TEST(Batches, RefuseWhatAFitRefusesAndStayUnchanged) {
   EXPECT_TRUE(contains(error_of<InputError>([&] { batches.add(narrow.view()); }), "columns"));
   std::vector<T> weights(997, T{1});
   weights[5] = -1;
-  EXPECT_TRUE(contains(error_of<InputError>([&] { batches.add(data.points.view(), {.weights = {weights.data(), 997}}); }), "5"));
-  EXPECT_TRUE(contains(error_of<UsageError>([&] { batches.add(data.points.view(), {.weights = {weights.data(), 9}}); }), "weights"));
+  EXPECT_TRUE(contains(error_of<InputError>([&] {
+                         batches.add(data.points.view(), {.weights = {weights.data(), 997}});
+                       }),
+                       "5"));
+  EXPECT_TRUE(contains(error_of<InputError>([&] {
+                         batches.add(data.points.view(), {.weights = {weights.data(), 9}});
+                       }),
+                       "weights"));
   EXPECT_TRUE(contains(error_of<UnsupportedError>([&] {
                          batches.add(MatrixView<const T>(data.points.data(), 10, 5, MemoryPlace::on_gpu(0)));
                        }),
@@ -288,7 +388,8 @@ TYPED_TEST(Batches, RefuseWhatAFitRefusesAndStayUnchanged) {
   ranks.run([&](Communicator& communicator) {
     Execution on_ranks;
     on_ranks.communicator = &communicator;
-    EXPECT_TRUE(contains(error_of<UnsupportedError>([&] { batches.add(data.points.view(), {}, on_ranks); }), "merge()"));
+    EXPECT_TRUE(
+        contains(error_of<UnsupportedError>([&] { batches.add(data.points.view(), {}, on_ranks); }), "merge()"));
   });
   KMeansBatches<T> other(data.points.view().slice(0, one.k));
   EXPECT_TRUE(contains(error_of<UsageError>([&] { batches.merge(other); }), "different centroids"));

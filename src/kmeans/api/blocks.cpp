@@ -1,0 +1,92 @@
+#include "kmeans/api/blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "execution/request.hpp"
+#include "execution/whole_call.hpp"
+#include "gradus/error.hpp"
+#include "kmeans/api/model_call.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+template <class T>
+bool are_zero(VectorView<const T> weights) {
+  return std::all_of(weights.data(), weights.data() + weights.size(), [](T weight) { return weight == 0; });
+}
+
+/// Returns job(execution). A GPU counts the rows of a block in errors. Therefore the CPU repeats a call that fails, and
+/// throws the same error with the row of the table.
+template <class Job>
+auto with_rows_of_table(std::int64_t first_row, const Execution& execution, const Job& job) {
+  try {
+    return job(execution);
+  } catch (const InputError&) {
+    if (first_row == 0 || execution.device == Device::cpu) throw;
+    Execution on_cpu = execution;
+    on_cpu.device = Device::cpu;
+    on_cpu.variant = {};
+    on_cpu.variant_options = {};
+    on_cpu.block_size = 0;
+    job(on_cpu);
+    throw;
+  }
+}
+
+}  // namespace
+
+template <class T>
+Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
+                          const Execution& execution) {
+  return with_rows_of_table(first_row, execution, [&](const Execution& device) {
+    return execution::whole_call<T>(transform_name, device, [&](const Execution& here, core::Ranks& ranks) {
+      return distances_by_model(ModelCall<T>{transform_name, model, points, here, ranks, first_row});
+    });
+  });
+}
+
+template <class T>
+BlockPrediction<T>::BlockPrediction(const KMeansModel<T>& model, VectorView<const T> weights, std::int64_t rows)
+    : model_(model), weights_(weights), has_weight_(!are_zero(weights)) {
+  execution::check_number(weights, rows, "weights", "points");
+}
+
+template <class T>
+Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const Execution& execution) {
+  VectorView<const T> weights;
+  if (!weights_.empty()) weights = {weights_.data() + rows_, points.rows()};
+  core::ExactAccumulator inertia;
+  // A call refuses weights that are all zero. Such a block of a table with other weights has labels, but no inertia.
+  const bool weightless = has_weight_ && !weights.empty() && are_zero(weights);
+  const KMeansMemory<T> memory{.weights = weightless ? VectorView<const T>() : weights};
+  Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& device) {
+    inertia = {};
+    return execution::whole_call<T>(predict_name, device, [&](const Execution& here, core::Ranks& ranks) {
+      const ModelCall<T> call{predict_name, model_, points, here, ranks, rows_};
+      return predict_by_model(call, memory, false, &inertia).labels;
+    });
+  });
+  if (!weightless) inertia_.merge(inertia);
+  if (!std::isfinite(this->inertia()))
+    throw InputError(about("points") +
+                     "the inertia is beyond the range of double; scale the points or their weights down");
+  rows_ += points.rows();
+  return labels;
+}
+
+template <class T>
+double BlockPrediction<T>::inertia() const {
+  const auto inertia = inertia_.template round<double>();
+  return model_.metric == KMeansMetric::cosine ? 0.5 * inertia : inertia;
+}
+
+#define GRADUS_INSTANTIATE(T)        \
+  template class BlockPrediction<T>; \
+  template Matrix<T> transform_block(const KMeansModel<T>&, MatrixView<const T>, std::int64_t, const Execution&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail
