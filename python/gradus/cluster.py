@@ -484,7 +484,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         """Returns the parameter init; an array after checks, in the type of X."""
         if not _is_array(self.init):
             return self.init
-        centers = _checked_centers(_on_host(self.init), X.dtype)
+        centers = _checked_centers(_on_host(self.init, "init"), X.dtype)
         self._validate_center_shape(X, centers)
         return centers
 
