@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradus import _gpu, _numbers
+from gradus import _arrow, _gpu, _numbers
 from gradus._errors import InputError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 
@@ -42,7 +42,7 @@ def _refuse_non_array(source: Any, what: str) -> None:
     elif "sparse" in str(getattr(source, "layout", "")):  # PyTorch
         kind, way = f"sparse {kind}", f"{what}.to_dense()"
     elif not hasattr(source, "__array__"):
-        calls = ("collect", "compute", "toPandas", "to_pandas", "execute")  # methods of lazy and remote data frames
+        calls = ("collect", "compute", "to_table", "toPandas", "to_pandas", "execute")  # methods of lazy and remote data frames
         call = next((name for name in calls if callable(getattr(source, name, None))), None)
         way = None if call is None else f"{what}.{call}()"
     if way is not None:
@@ -57,6 +57,8 @@ def _to_numpy(source: Any, what: str) -> Host:
             return source.data
         rows = f"numpy.ma.compress_rows({what}) for the rows without masked elements, or " if source.ndim == 2 else ""
         raise InputError.about(what, f"a masked array; pass {rows}{what}.filled(value)")
+    if _arrow.is_offered(source):
+        return _arrow.array(source, what, lambda types: np.result_type(*types))
     _refuse_gradients(source, what)
     if _gpu.is_on_gpu(source):
         raise UnsupportedError.about(
@@ -82,6 +84,9 @@ def _to_numpy(source: Any, what: str) -> Host:
 
 def _numbers_of_frame(frame: Any, what: str) -> Host:
     """Converts a data frame with nullable columns, such as pandas' Int64, to float64; missing values become NaN."""
+    first = frame.iloc[0] if frame.ndim == 1 and len(frame) > 0 else None
+    if isinstance(first, (list, tuple, np.ndarray)):
+        raise InputError.about(what, f"a column whose elements are of the type {type(first).__name__}: pass numpy.stack({what})")
     columns = zip(getattr(frame, "columns", ()), np.atleast_1d(np.asarray(frame.dtypes, dtype=object)))
     without = [repr(name) for name, dtype in columns if getattr(dtype, "kind", "O") not in "biuf"]
     if without:
@@ -97,6 +102,8 @@ def matrix(
     `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if the wanted
     type cannot represent an element exactly, and UsageError unless there are two dimensions.
     """
+    if _arrow.is_offered(source):
+        source = _points_of_arrow(source, what, dtype)
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.is_on_gpu(source):
@@ -105,6 +112,16 @@ def matrix(
     if array.ndim != 2:
         _numbers.refuse_shape(array.shape, what)
     return with_contiguous_rows(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
+
+
+def _points_of_arrow(source: Any, what: str, dtype: np.dtype[Any] | None) -> Host:
+    found = _arrow.array(source, what, lambda types: np.result_type(np.float32, *types) if dtype is None else dtype)
+    if found.ndim == 2:
+        return found
+    raise UsageError.about(
+        what, "a column of numbers; a table, with a column for each coordinate, or a column of lists, with a list for each "
+        "point, is needed: pass a table of one column for points of one coordinate"
+    )
 
 
 def with_contiguous_rows(array: Host) -> Host:
@@ -118,6 +135,9 @@ def with_contiguous_rows(array: Host) -> Host:
 
 
 def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Placed:
+    if _arrow.is_offered(source):
+        source = _arrow.array(source, what, lambda types: dtype)
+        source = source[:, 0] if source.shape[1:] == (1,) else source  # a table of one column
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.is_on_gpu(source):

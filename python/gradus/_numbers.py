@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import numbers
 from decimal import Decimal
-from typing import Any, Iterable, NoReturn
+from typing import Any, Callable, Iterable, NoReturn
 
 import numpy as np
 
@@ -91,29 +91,36 @@ def in_element_strides(array: Host) -> Host:
     return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 
-def _advice(given: Type, wanted: Type, what: str, same_type_as: str) -> str:
+def _advice(wanted: Type, cast: str, same_type_as: str) -> str:
     if wanted.kind != "f":
         return f"{wanted} is the widest accepted type"
-    rounding = f"pass {what}.astype(numpy.{wanted}) to round"
+    rounding = f"{cast} to round"
     if wanted == np.float32:
         return f"{rounding}, or {same_type_as} in float64"
     return f"subtract a constant, or {rounding}"
 
 
-def refuse_rounding(array: Host, what: str, wanted: Type, same_type_as: str = "points") -> None:
+def refuse_rounding(
+    array: Host, what: str, wanted: Type, same_type_as: str = "points", *,
+    place: Callable[[tuple[int, ...]], str] = place, cast: str | None = None,
+) -> None:  # fmt: skip
     """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
-    `same_type_as`, which determines this type."""
+    `same_type_as`, which determines this type.
+
+    `place` returns the words for the place of an index, and `cast` says how to convert the elements with rounding.
+    """
     if not may_round(array.dtype, wanted):
         return
     given = in_element_strides(array)
     position = _core.first_inexact(given, wanted.name)
     if position is None:
         return
-    index = np.unravel_index(position, array.shape)
+    index = tuple(map(int, np.unravel_index(position, array.shape)))
+    cast = f"pass {what}.astype(numpy.{wanted})" if cast is None else cast
     of = f", the type of {same_type_as}" if wanted == np.float32 else ""
     raise InputError.about(
-        what, f"the value in {place(tuple(map(int, index)))} is {given[index]}, which is not exactly a {wanted}{of}; "
-        f"{_advice(array.dtype, wanted, what, same_type_as)}"
+        what, f"the value in {place(index)} is {given[index]}, which is not exactly a {wanted}{of}; "
+        f"{_advice(wanted, cast, same_type_as)}"
     )
 
 
@@ -166,9 +173,9 @@ def _columns(source: Any) -> Iterable[Iterable[Any]] | None:
     if hasattr(source, "iloc"):  # pandas
         columns = [source.iloc[:, column] for column in range(source.shape[1])] if source.ndim == 2 else [source]
         return (column.tolist() for column in columns)
-    if hasattr(source, "get_columns"):  # polars
+    if hasattr(source, "get_columns"):  # polars before it exported Arrow's structures
         return (column.to_list() for column in source.get_columns())
-    if hasattr(source, "itercolumns"):  # pyarrow
+    if hasattr(source, "itercolumns"):  # pyarrow before it exported them
         return (column.to_pylist() for column in source.itercolumns())
     return None
 

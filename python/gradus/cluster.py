@@ -23,7 +23,7 @@ from typing import Any, Callable, ClassVar, NoReturn
 
 import numpy as np
 
-from gradus import _arrays, _core, _gpu, _numbers
+from gradus import _arrays, _arrow, _core, _gpu, _numbers
 from gradus._batches import KMeansBatches
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
@@ -50,7 +50,14 @@ from sklearn.base import (  # type: ignore  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # type: ignore  # noqa: E402
 from sklearn.utils import _array_api, assert_all_finite, check_array, check_random_state  # type: ignore  # noqa: E402
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params  # type: ignore  # noqa: E402
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data  # type: ignore  # noqa: E402
+from sklearn.utils.validation import (  # type: ignore  # noqa: E402
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    _get_feature_names,
+    check_is_fitted,
+    validate_data,
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin as _Callbacks  # type: ignore
@@ -98,12 +105,14 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
     return (namespace, device) if found and not isinstance(source, np.ndarray) else None
 
 
-def _on_host(source: Any) -> Any:
+def _on_host(source: Any, what: str = "the array") -> Any:
     """Returns the source as a NumPy array; NumPy and sparse arrays pass through."""
     if isinstance(source, np.ndarray) or issparse(source):
         return source
+    if _arrow.is_offered(source):
+        return _arrays._to_numpy(source, what)
     if _gpu.is_on_gpu(source):
-        return _arrays._to_numpy(_gpu.to_host(source), "the array")
+        return _arrays._to_numpy(_gpu.to_host(source), what)
     if not hasattr(source, "__dlpack__"):
         return np.asarray(source)
     try:
@@ -154,10 +163,10 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
             return np.full(len(rows), sample_weight, rows.dtype)
         if _gpu.is_on_gpu(sample_weight):
             return _gpu.as_rows(sample_weight, "sample_weight", 1, rows.dtype, rows.stream, exact=False)
-        return _on_host(sample_weight).astype(rows.dtype, copy=False)
+        return _on_host(sample_weight, "sample_weight").astype(rows.dtype, copy=False)
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
     if not isinstance(sample_weight, Number):
-        sample_weight = _on_host(sample_weight)
+        sample_weight = _on_host(sample_weight, "sample_weight")
     return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)
 
 
@@ -168,6 +177,12 @@ def _refuse_lost_integers(X: Any, checked: Any) -> None:
             _numbers.refuse_rounding(X.tocsr().data if issparse(X) else X, "X", checked.dtype)
     elif isinstance(checked, np.ndarray):
         _numbers.refuse_lost_integers(X, checked, "X")
+
+
+def _type_of_table(types: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """Returns the common type of columns, as scikit-learn uses it: float32 or float64."""
+    common = np.result_type(*types)
+    return common if common in _numbers.FLOATS else np.dtype(np.float64)
 
 
 def _is_plain(rows: Any) -> bool:
@@ -389,6 +404,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Returns X as a dense array or a CSR matrix. The computation itself searches for NaN."""
+        if _arrow.is_offered(X):
+            return self._checked_table(X, reset)
         ready = X if _is_plain(X) else _rows_on_gpu(X, self.stream)
         if ready is not None:
             self._check_columns(ready, reset)
@@ -407,6 +424,16 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         checked = _on_host(checked)
         _refuse_lost_integers(X, checked)
         return checked
+
+    def _checked_table(self, X: Any, reset: bool) -> Array:
+        """Returns the rows of a table or of a column of lists. The names of columns are those that scikit-learn finds."""
+        rows = _arrow.array(X, "X", _type_of_table)
+        names = _get_feature_names(X)
+        named = names is not None and rows.shape[1:] == names.shape
+        _check_feature_names(self, X if named else rows, reset=reset)
+        rows = check_array(rows, dtype=rows.dtype, ensure_all_finite=False, estimator=self, input_name="X")
+        _check_n_features(self, rows, reset=reset)
+        return rows  # type: ignore[no-any-return]
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
         """Checks the number of columns of rows without names; on a mismatch scikit-learn raises its usual error."""
@@ -457,7 +484,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         """Returns the parameter init; an array after checks, in the type of X."""
         if not _is_array(self.init):
             return self.init
-        centers = _checked_centers(_on_host(self.init), X.dtype)
+        centers = _checked_centers(_on_host(self.init, "init"), X.dtype)
         self._validate_center_shape(X, centers)
         return centers
 
@@ -609,7 +636,7 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Fits the model to the rows of X.
 
-        X is an n x d array or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
+        X is an n x d array, table or sparse matrix, in host memory or on a GPU. `sample_weight` holds n numbers; `y` is ignored.
         Returns the estimator.
         """
         # Only callbacks and callables need scikit-learn's contexts, which take as long as a small fit.
