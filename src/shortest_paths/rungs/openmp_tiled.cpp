@@ -1,12 +1,12 @@
 // openmp_tiled: intermediate vertices are processed tile by tile. Each step updates the diagonal tile, then its row and
 // column, then the rest.
 //
-// What changes from the previous rung: a whole tile of vertices is allowed as intermediate vertices at once. The diagonal
-// tile comes first, because it depends only on itself. The tiles of its row and column follow; they depend on the
-// diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. Once a tile
-// is in the cache, each of its elements is relaxed as many times as the tile has rows. Most operands therefore come
-// from caches instead of memory. Threads wait for each other N / tile times instead of N times. The loops over the row
-// and over the column are independent, so there is no barrier between them (nowait). Each tile belongs to the same
+// What changes from the previous rung: a whole tile of vertices is allowed as intermediate vertices at once. The
+// diagonal tile comes first, because it depends only on itself. The tiles of its row and column follow; they depend on
+// the diagonal tile and on themselves. Every other tile depends on one tile of the column and one of the row. Once a
+// tile is in the cache, each of its elements is relaxed as many times as the tile has rows. Most operands therefore
+// come from caches instead of memory. Threads wait for each other N / tile times instead of N times. The loops over the
+// row and over the column are independent, so there is no barrier between them (nowait). Each tile belongs to the same
 // thread in every step (static), so it stays in the cache of that thread's core. With dynamic scheduling, the lines of
 // a tile would come from another core each time, which takes longer than relaxing the tile.
 //
