@@ -87,7 +87,7 @@ std::optional<MappedRows> rows_of(const std::string& path, const std::stop_token
   auto file = std::make_shared<const MappedFile>(file_of_points(path), Access::parts);
   std::optional<RowsInFile> rows = format.rows_in(file->bytes(), path, stop);
   if (!rows) return std::nullopt;
-  return MappedRows{std::move(file), *std::move(rows)};
+  return MappedRows{std::move(file), *rows};
 }
 
 Points points_of(const MappedRows& mapped, std::int64_t first, std::int64_t last, const std::string& path,

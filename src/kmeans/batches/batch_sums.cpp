@@ -100,7 +100,7 @@ std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int f
   }
   if (words.empty()) return FixedPoint{};
   const auto top = static_cast<std::uint64_t>(std::abs(words.back()));
-  if (std::bit_width(top) + 32 * (static_cast<int>(words.size()) - 1) > 125) return std::nullopt;
+  if (static_cast<std::size_t>(std::bit_width(top)) + 32 * (words.size() - 1) > 125) return std::nullopt;
   FixedPoint number{0, core::accumulator_least_exponent + 32 * first};
   for (std::size_t index = words.size(); index-- > 0;)
     number.integer = number.integer * (core::Int128{1} << 32) + words[index];
