@@ -46,7 +46,7 @@ void name_file(Error& error, const FilesOfArguments& files) {
   error.set_message(std::move(message));
   ErrorFields fields = error.fields();
   fields.file = found->second;
-  error.set_fields(std::move(fields));
+  error.set_fields(fields);
 }
 
 }  // namespace gradus::cli

@@ -66,7 +66,7 @@ InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheck
   if (checkpoint.file.empty() || !std::filesystem::exists(checkpoint.file, none)) return stop;
   ErrorFields fields = stop.fields();
   fields.remedy = "--resume continues it from '" + checkpoint.file + "'";
-  return InterruptedError(stop.message(), std::move(fields));
+  return InterruptedError(stop.message(), fields);
 }
 
 void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session) {

@@ -44,7 +44,7 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& f
     if (!is_trajectory) return;
     ErrorFields fields = error.fields();
     fields.context += fmt::format(" (in frame {}, counted from 0)", frame);
-    error.set_fields(std::move(fields));
+    error.set_fields(fields);
   };
   try {
     return function();

@@ -48,10 +48,10 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
     // An invalid value in a file is an InputError, and not a UsageError.
     if (error.code() == error_code::flat_cell && arguments.options.box.empty()) {
       fields.file = arguments.input;
-      throw InputError(about(shown_path(arguments.input)) + error.message(), std::move(fields));
+      throw InputError(about(shown_path(arguments.input)) + error.message(), fields);
     }
     if (error.message().subject != "edges" || arguments.edges.empty()) throw;
-    InputError of_file(error.message(), std::move(fields));
+    InputError of_file(error.message(), fields);
     name_file(of_file, {{"edges", arguments.edges}});
     throw of_file;
   }
@@ -259,7 +259,7 @@ class Counter {
       fields.remedy =
           option("PairHistogramBins::cutoff", std::min(room::greatest_reach(options.box), reach_of_frames())) +
           " fits all frames";
-      error.set_fields(std::move(fields));
+      error.set_fields(fields);
       throw;
     }
   }

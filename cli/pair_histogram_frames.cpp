@@ -154,7 +154,7 @@ std::optional<files::Frame> WantedFrames::next_here() {
     fields.remedy +=
         fmt::format("{} before it {} whole: --frames :{}",
                     seen_ == 1 ? "the frame" : fmt::format("the {} frames", seen_), seen_ == 1 ? "is" : "are", seen_);
-    throw InputError(error.message(), std::move(fields));
+    throw InputError(error.message(), fields);
   }
 }
 

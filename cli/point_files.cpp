@@ -349,7 +349,7 @@ void PointFiles::name_file(Error& error) const {
       break;
     }
   error.set_message(std::move(message));
-  error.set_fields(std::move(fields));
+  error.set_fields(fields);
 }
 
 std::string file_of_rank(const std::string& path, int rank) {

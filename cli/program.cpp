@@ -298,7 +298,7 @@ void report(const Session& session, const Failure& failure) {
   Error error = failure.error;
   if (ErrorFields fields = error.fields(); !has_options_of(chosen_subcommand(*session.root), fields.remedy)) {
     fields.remedy = {};
-    error.set_fields(std::move(fields));
+    error.set_fields(fields);
   }
   std::string where;
   if (ErrorFields fields = error.fields(); session.job && fields.rank) {
@@ -306,7 +306,7 @@ void report(const Session& session, const Failure& failure) {
     const bool of_all = failure.status == UsageError("").exit_status() && fields.rank == 0;
     if (!of_all) where = session.job->name_of(*fields.rank) + ": ";
     fields.rank.reset();
-    error.set_fields(std::move(fields));
+    error.set_fields(fields);
   }
   // Names of files and columns may contain control bytes, which a terminal would execute.
   const std::string message = core::without_control(where + error.text(spelled));

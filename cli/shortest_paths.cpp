@@ -165,7 +165,7 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
       if (is_text && error.code() == error_code::overflow && !std::is_same_v<T, double>) {
         ErrorFields fields = error.fields();
         fields.remedy = wider_type<T>();
-        error.set_fields(std::move(fields));
+        error.set_fields(fields);
       }
       throw;
     }

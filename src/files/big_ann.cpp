@@ -2,7 +2,6 @@
 // https://big-ann-benchmarks.com
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "files/elements.hpp"
 #include "files/file.hpp"
@@ -22,7 +21,7 @@ namespace {
   fields.remedy =
       "copy the file again, and check that its ending matches its elements (.fbin: float32, .u8bin: uint8, .i8bin: "
       "int8)";
-  throw InputError("'" + path + "': " + what, std::move(fields));
+  throw InputError("'" + path + "': " + what, fields);
 }
 
 std::optional<RowsInFile> big_ann_rows(std::span<const std::byte> bytes, const std::string& path,

@@ -83,7 +83,7 @@ void CsvBeginning::fail(std::size_t line, std::size_t field, const std::string& 
   fields.value = value;
   throw InputError(
       std::string(name_) + ":" + std::to_string(line) + ":" + (field ? std::to_string(field) + ": " : " ") + what,
-      std::move(fields));
+      fields);
 }
 
 std::vector<std::string> CsvBeginning::notes(std::size_t rows) const {

@@ -125,8 +125,8 @@ void refuse_foreign(std::string_view bytes, const std::string& path, Reader read
   message.append(by_content ? " is " : " has the name of ").append(format->name).append(", which is not read here");
   ErrorFields fields = fields_of_file(path);
   fields.remedy = remedy.empty() ? std::string(readable(reader)) : remedy;
-  if (reader == Reader::frames) throw UnsupportedError(message, std::move(fields));
-  throw InputError(message, std::move(fields));
+  if (reader == Reader::frames) throw UnsupportedError(message, fields);
+  throw InputError(message, fields);
 }
 
 std::string advice_to_run(std::string_view command, const std::string& path) {

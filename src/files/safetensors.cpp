@@ -167,7 +167,7 @@ class SafetensorsFile {
                            const std::string& remedy = "copy the file again") const {
     ErrorFields fields = fields_at_byte(name_, byte);
     fields.remedy = remedy;
-    throw InputError("'" + std::string(name_) + "': " + what, std::move(fields));
+    throw InputError("'" + std::string(name_) + "': " + what, fields);
   }
 
   [[noreturn]] void refuse_tensor(const StoredTensor& tensor, const std::string& what,

@@ -2,7 +2,6 @@
 // http://corpus-texmex.irisa.fr
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "core/stop.hpp"
 #include "files/elements.hpp"
@@ -35,7 +34,7 @@ std::int32_t length_at(const std::byte* row) {
       "int32)";
   throw InputError("'" + std::string(name) + "': row " + std::to_string(row) + " at byte " + std::to_string(byte) +
                        " (both count from 0) " + what,
-                   std::move(fields));
+                   fields);
 }
 
 void check_lengths(const RowsInFile& all, std::int64_t first, std::int64_t last, std::string_view name,
