@@ -53,7 +53,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
     if (error.message().subject != "edges" || arguments.edges.empty()) throw;
     InputError of_file(error.message(), fields);
     name_file(of_file, {{"edges", arguments.edges}});
-    throw of_file;
+    throw InputError(of_file);
   }
 }
 

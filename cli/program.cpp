@@ -180,7 +180,7 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   const std::vector<CLI::Option*> required = repeated ? take_requirements(*app) : std::vector<CLI::Option*>{};
   std::ranges::reverse(words);  // root.parse() expects the arguments in reverse order
   root.parse(std::move(words));
-  if (!session.repeat.empty()) {
+  if (app != nullptr && !session.repeat.empty()) {
     const auto record = std::make_shared<RepeatedRecord>(session.repeat);
     record->complete(*app, session);
     session.record = record;

@@ -53,7 +53,7 @@ std::string unpacked_name(const std::string& path) {
 }  // namespace
 
 std::string Remedy::in_full() const {
-  const std::string expression(text);
+  std::string expression(text);
   const std::string modules = imports.empty() ? "" : ", " + std::string(imports);
   switch (kind) {
     case Kind::pandas: return "import pandas; pandas." + expression + ".to_csv('{out}.csv', index=False)";
