@@ -164,11 +164,13 @@ def test_errors_leave_the_object_unchanged():
     with pytest.raises(gradus.InputError, match="2 weights for 997 points"):
         batches.add(points, weights=[1, 2])
 
-    def stop(*_):
-        raise ValueError("of the caller")
+    def stop(_, done, total, __):
+        if done == at * total:
+            raise ValueError("of the caller")
 
-    with pytest.raises(ValueError, match="of the caller"):
-        batches.add(points, progress=stop)
+    for at in (0, 1):  # the first report and the last
+        with pytest.raises(ValueError, match="of the caller"):
+            batches.add(points, progress=stop)
     assert same(batches.means(), before[0]) and batches.inertia == before[1]
 
 

@@ -11,6 +11,7 @@
 
 #include "core/exact_accumulator.hpp"
 #include "core/npz.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
@@ -133,6 +134,8 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
       kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, of_prediction, execution);
   if (weightless) prediction.inertia = 0;
   execution::whole_call([&] {
+    // The last report of progress may request a stop after the prediction has polled for the last time.
+    core::honour_stop(execution.stop, "stopped before the batch was added");
     const int threads = cpu::thread_count(execution);
     const std::uint64_t bytes = state_->sums.bytes_with(room::BatchSums<T>::words_of(points, memory.weights, threads));
     execution::check_memory(bytes + 16 * static_cast<std::uint64_t>(points.rows()), execution);
