@@ -381,6 +381,13 @@ TYPED_TEST(Batches, RefuseWhatAFitRefusesAndStayUnchanged) {
   Execution stopped;
   stopped.stop = stop.get_token();
   error_of<InterruptedError>([&] { batches.add(data.points.view(), {}, stopped); });
+  std::stop_source late;
+  Execution stopped_late;
+  stopped_late.stop = late.get_token();
+  stopped_late.progress = [&](const Progress& progress) {
+    if (progress.done == progress.total) late.request_stop();
+  };
+  error_of<InterruptedError>([&] { batches.add(data.points.view(), {}, stopped_late); });
   Execution little;
   little.memory_limit = 100;
   error_of<OutOfMemoryError>([&] { batches.add(data.points.view(), {}, little); });
