@@ -9,13 +9,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace gradus {
 
-/// Operations for the ranks of a job. All operations except rank(), size(), neighbours() and give_up() are collective:
-/// all ranks call them together, with spans of the same length. If another rank cannot be reached, the operation throws
-/// gradus::Error, and every later operation throws it, too.
+namespace execution {
+class RankSums;
+}
+
+/// Operations for the ranks of a job. All operations except rank(), size(), neighbours(), give_up() and has_ended() are
+/// collective: all ranks call them together, with spans of the same length. If another rank cannot be reached, the
+/// operation throws gradus::Error, and every later operation throws it, too.
 class Communicator {
  public:
   Communicator() = default;
@@ -43,6 +48,12 @@ class Communicator {
   /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that
   /// operation throws an error. An implementation that cannot make the operation throw ends the processes instead.
   virtual void give_up() noexcept = 0;
+  /// Returns true if this rank can find out that another rank has given up. Then no later operation succeeds.
+  virtual bool has_ended() const noexcept { return false; }
+
+ private:
+  friend class execution::RankSums;
+  std::shared_ptr<execution::RankSums> gpu_sums_;  ///< made by the first job whose ranks all use GPUs
 };
 
 }  // namespace gradus

@@ -60,6 +60,11 @@ struct VariantOption {
 struct Execution {
   Device device = Device::automatic;
   int gpu = 0;               ///< GPU index, counted from 0
+  /// Indices of the GPUs that share the job; empty: only `gpu`. k-means splits the rows over them, and pair histograms
+  /// split the pairs. The result has the bits that one GPU would compute. An index that is listed twice stands for two
+  /// parts of the job on one GPU, which is useful only in tests. A call without support for several GPUs throws
+  /// UnsupportedError.
+  std::vector<int> gpus = {};
   std::string variant = {};  ///< name of the variant; empty: the library chooses it by shape and machine
   /// Options of the variant. The call throws UsageError for an option or value that the variant does not have.
   std::vector<VariantOption> variant_options = {};

@@ -86,6 +86,8 @@ void check_execution(const Execution& execution, SupportsRanks supports_ranks) {
     throw UnsupportedError(about("communicator") +
                            "this call does not run on several ranks; pass all rows on one rank, without a "
                            "communicator");
+  if (!execution.gpus.empty())
+    throw UnsupportedError(about("gpus") + "this call runs on one GPU; leave out the list of GPUs, and name one GPU");
   core::check_choice(execution.device, "device");
   core::check_choice(execution.pinning, "pinning");
   if (execution.pinning != Pinning::none && execution.communicator != nullptr &&

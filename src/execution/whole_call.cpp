@@ -15,13 +15,19 @@ void rethrow_without_thread(const std::system_error& error) {
   throw;
 }
 
-Execution with_guarded_progress(const Execution& execution) {
-  Execution guarded = execution;
-  guarded.progress = [&caller = execution.progress](const Progress& progress) {
+Execution adapted(const Execution& execution) {
+  Execution adapted = execution;
+  if (execution.gpus.size() == 1) {
+    if (execution.device == Device::automatic) adapted.device = Device::gpu;
+    adapted.gpu = execution.gpus.front();
+    adapted.gpus.clear();
+  }
+  if (!execution.progress) return adapted;
+  adapted.progress = [&caller = execution.progress](const Progress& progress) {
     caller(progress);
     if (!core::FloatEnvironment::of_this_thread().is_default()) core::FloatEnvironment::set_default();
   };
-  return guarded;
+  return adapted;
 }
 
 }  // namespace gradus::execution

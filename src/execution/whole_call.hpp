@@ -30,14 +30,15 @@ auto whole_call(const Job& job) {
   }
 }
 
-/// Returns the request with a progress callback that restores the default floating-point environment after the caller's
-/// callback. The new callback keeps a reference to `execution`.
-Execution with_guarded_progress(const Execution& execution);
+/// Returns the request with two changes. A list of one GPU becomes a request for this GPU. The progress callback
+/// restores the default floating-point environment after the caller's callback; it keeps a reference to `execution`.
+Execution adapted(const Execution& execution);
 
-/// Runs job(execution) like the overload above, with guarded progress.
+/// Runs job(execution) like the overload above, with an adapted request.
 template <class Job>
 auto whole_call(const Execution& execution, const Job& job) {
-  return whole_call([&] { return execution.progress ? job(with_guarded_progress(execution)) : job(execution); });
+  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // needs no copy, which costs time
+  return whole_call([&] { return is_plain ? job(execution) : job(adapted(execution)); });
 }
 
 /// Runs job(execution, ranks), the body of the call `name` with elements of type T. With several ranks, first checks

@@ -8,8 +8,10 @@
 #include "kmeans/api/checkpointed_job.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/fit.hpp"
+#include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/run.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 
 namespace gradus {
@@ -150,6 +152,20 @@ KMeansResult<T> fit(const FitCall<T>& call) {
   return best;
 }
 
+namespace {
+
+template <class T>
+KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                            const Execution& execution) {
+  check_arguments(points, options, memory, GpuParts<T>::on_one_gpu(execution), true);
+  return GpuParts<T>(points, execution)
+      .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here, int) {
+        return detail::kmeans(rows, options, own, here);
+      });
+}
+
+}  // namespace
+
 }  // namespace kmeans_detail
 
 namespace detail {
@@ -157,6 +173,7 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
+  if (execution::is_for_several_gpus(execution)) return room::fit_on_gpus(points, options, memory, execution);
   return execution::whole_call<T>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
     const room::FitCall<T> call{points, options, memory, here, ranks};
     return options.standardize ? room::fit_standardized(call) : room::fit(call);

@@ -8,6 +8,7 @@
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/deliver.hpp"
+#include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/host_copy.hpp"
@@ -66,6 +67,20 @@ KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call)
   return first;
 }
 
+template <class T>
+KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
+                                                    const KMeansMemory<T>& memory, const Execution& execution) {
+  check_arguments(points, options, memory, GpuParts<T>::on_one_gpu(execution), true);
+  check_no_labels(memory);
+  GpuParts<T> parts(points, execution);
+  auto results =
+      parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here, int) {
+        return detail::kmeans_initial_centroids(rows, options, own, here);
+      });
+  parts.describe(results.front().report);
+  return std::move(results.front());
+}
+
 }  // namespace
 
 }  // namespace kmeans_detail
@@ -75,6 +90,8 @@ namespace detail {
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
+  if (execution::is_for_several_gpus(execution))
+    return room::initial_centroids_on_gpus(points, options, memory, execution);
   return execution::whole_call<T>(
       "kmeans_initial_centroids", execution, [&](const Execution& here, core::Ranks& ranks) {
         const room::FitCall<T> call{points, options, memory, here, ranks, room::Extent::first_centroids};

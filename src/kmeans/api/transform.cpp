@@ -10,6 +10,7 @@
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
+#include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/model_call.hpp"
 #include "kmeans/api/prepared_points.hpp"
 #include "kmeans/kmeans.hpp"
@@ -147,6 +148,17 @@ namespace detail {
 template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                            const Execution& execution) {
+  if (execution::is_for_several_gpus(execution)) {
+    room::check_model(model.centroids, points, model.metric, room::GpuParts<T>::on_one_gpu(execution));
+    room::check_distances(model.centroids, points, distances);
+    room::GpuParts<T> parts(points, execution);
+    auto reports =
+        parts.run({}, [&](MatrixView<const T> rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
+          return kmeans_transform(model, rows, parts.part(distances, rank), here);
+        });
+    parts.describe(reports.front());
+    return std::move(reports.front());
+  }
   constexpr const char* name = room::transform_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::transform_by_model(room::TransformCall<T>{{name, model, points, here, ranks}, distances});
@@ -155,6 +167,12 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
+  if (execution::is_for_several_gpus(execution)) {
+    room::check_model(model.centroids, points, model.metric, room::GpuParts<T>::on_one_gpu(execution));
+    Matrix<T> distances(points.rows(), model.centroids.rows());
+    kmeans_transform(model, points, distances.view(), execution);
+    return distances;
+  }
   constexpr const char* name = room::transform_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::distances_by_model(room::ModelCall<T>{name, model, points, here, ranks});

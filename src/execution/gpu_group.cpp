@@ -1,0 +1,84 @@
+#include "execution/gpu_group.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "cpu/threads.hpp"
+#include "execution/devices.hpp"
+#include "gradus/error.hpp"
+#include "ranks/thread_group.hpp"
+
+namespace gradus::execution {
+
+namespace {
+
+/// The groups that no job uses at the moment, by their GPUs. They are never destroyed, because at the end of the
+/// process CUDA may already have shut down.
+struct IdleGroups {
+  std::mutex mutex;
+  std::multimap<std::vector<int>, std::shared_ptr<core::ThreadGroup>> groups;
+};
+
+IdleGroups& idle_groups() {
+  static auto* const groups = new IdleGroups;
+  return *groups;
+}
+
+std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
+  IdleGroups& idle = idle_groups();
+  const std::lock_guard lock(idle.mutex);
+  if (auto found = idle.groups.extract(gpus)) return std::move(found.mapped());
+  return std::make_shared<core::ThreadGroup>(static_cast<int>(gpus.size()));
+}
+
+}  // namespace
+
+GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
+  if (execution.device == Device::cpu)
+    throw UsageError(about("gpus") + "several GPUs were asked for, and the CPU too; leave out one of the two");
+  if (execution.communicator != nullptr)
+    throw UnsupportedError(about("gpus") + "with a communicator, each rank uses one GPU; start one rank for each GPU");
+  for (const int gpu : execution.gpus) require_gpu(this_machine(), gpu);
+  group_ = take_group(execution.gpus);
+}
+
+GpuGroup::~GpuGroup() {
+  if (!group_ || group_->has_ended()) return;
+  IdleGroups& idle = idle_groups();
+  const std::lock_guard lock(idle.mutex);
+  idle.groups.emplace(execution_.gpus, std::move(group_));
+}
+
+Execution GpuGroup::of_rank(int rank) const {
+  Execution here = execution_;
+  here.gpu = execution_.gpus[static_cast<std::size_t>(rank)];
+  here.gpus.clear();
+  here.device = Device::gpu;
+  here.communicator = &group_->member(rank);
+  if (here.threads > 0) here.threads = std::max(1, here.threads / size());
+  here.memory_limit /= static_cast<std::uint64_t>(size());
+  if (rank > 0) here.progress = {};
+  return here;
+}
+
+void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
+  group_->run([&](int rank) { job(rank, of_rank(rank)); });
+}
+
+void GpuGroup::describe(RunReport& report) const {
+  report.threads *= size();
+  std::string names;
+  std::size_t of_one_name = 0;
+  for (std::size_t index = 0; index < execution_.gpus.size(); index += of_one_name) {
+    const auto name = [&](std::size_t which) { return require_gpu(this_machine(), execution_.gpus[which]).name; };
+    of_one_name = 1;
+    while (index + of_one_name < execution_.gpus.size() && name(index + of_one_name) == name(index)) ++of_one_name;
+    names += (names.empty() ? "" : " + ") + std::to_string(of_one_name) + " x " + name(index);
+  }
+  report.device = names;
+}
+
+}  // namespace gradus::execution

@@ -1,0 +1,54 @@
+// Jobs on several GPUs of this process (Execution::gpus): one rank per GPU, each on a thread of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "gradus/execution.hpp"
+#include "gradus/run_report.hpp"
+
+namespace gradus::core {
+class ThreadGroup;
+}
+
+namespace gradus::execution {
+
+/// Returns true if the request is for several GPUs.
+inline bool is_for_several_gpus(const Execution& execution) { return execution.gpus.size() > 1; }
+
+/// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
+/// the same GPUs uses the group again.
+class GpuGroup {
+ public:
+  /// Throws UsageError or UnsupportedError unless the job can run on these GPUs. `execution` must outlive the object.
+  explicit GpuGroup(const Execution& execution);
+  GpuGroup(const GpuGroup&) = delete;
+  GpuGroup& operator=(const GpuGroup&) = delete;
+  ~GpuGroup();
+
+  int size() const { return static_cast<int>(execution_.gpus.size()); }
+
+  /// Calls job(rank, execution) for each GPU in parallel, for the first GPU on this thread. `execution` names the GPU
+  /// and has a communicator. Returns the results in the order of the GPUs. If a job throws, throws its exception.
+  template <class Job>
+  auto run(const Job& job) {
+    std::vector<std::invoke_result_t<Job, int, const Execution&>> results(execution_.gpus.size());
+    run_all([&](int rank, const Execution& here) { results[static_cast<std::size_t>(rank)] = job(rank, here); });
+    return results;
+  }
+
+  /// Changes the report of the first rank to describe the whole job.
+  void describe(RunReport& report) const;
+
+ private:
+  void run_all(const std::function<void(int, const Execution&)>& job);
+  Execution of_rank(int rank) const;
+
+  const Execution& execution_;
+  std::shared_ptr<core::ThreadGroup> group_;
+};
+
+}  // namespace gradus::execution

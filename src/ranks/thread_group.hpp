@@ -1,0 +1,57 @@
+// Ranks that are threads of this process. They exchange data through memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "gradus/communicator.hpp"
+
+namespace gradus::core {
+
+class ThreadGroup {
+ public:
+  explicit ThreadGroup(int size);
+  ThreadGroup(const ThreadGroup&) = delete;
+  ThreadGroup& operator=(const ThreadGroup&) = delete;
+  ~ThreadGroup();
+
+  int size() const { return static_cast<int>(calls_.size()); }
+  Communicator& member(int rank);
+
+  /// Calls job(rank) for every rank: for rank 0 on this thread, and for each other rank on a thread of its own. If jobs
+  /// throw, rethrows the exception of the lowest rank that did not only report that another rank gave up.
+  void run(const std::function<void(int)>& job);
+  /// Returns true after a rank has given up. The group cannot be used again.
+  bool has_ended() const { return ended_.load(std::memory_order_acquire); }
+
+ private:
+  enum class Kind : std::uint8_t { sum, least, greatest, broadcast, gather };
+  struct Call {
+    Kind kind;
+    int root;
+    std::size_t bytes;
+    std::byte* data;
+  };
+  class Member;
+
+  /// Waits until all ranks have called meet(). Throws if a rank has given up.
+  void meet();
+  /// Publishes this rank's call, and waits for the calls of all ranks.
+  void meet(int rank, const Call& call);
+  void end() noexcept;
+
+  std::vector<Call> calls_;
+  std::deque<Member> members_;
+  std::atomic<int> arrived_{0};
+  std::atomic<std::uint32_t> meetings_{0};  ///< number of completed meetings
+  std::atomic<std::uint32_t> signals_{0};   ///< changes when a waiting rank must look again
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace gradus::core
