@@ -125,11 +125,12 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges().
+  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges(), in which the
+  /// first of these rows has the number `first`.
   template <class T>
-  core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what) {
+  core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, std::int64_t first = 0) {
     core::FoundRanges found = find_ranges(rows);
-    if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
+    if (found.bad_row >= 0) core::throw_bad_value(what, first + found.bad_row, found.bad_column, found.bad_value);
     return std::move(found.ranges);
   }
 

@@ -8,6 +8,7 @@
 
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 #include "ranks/thread_group.hpp"
 
@@ -52,20 +53,21 @@ GpuGroup::~GpuGroup() {
   idle.groups.emplace(execution_.gpus, std::move(group_));
 }
 
-Execution GpuGroup::of_rank(int rank) const {
+Execution GpuGroup::of_rank(Communicator& communicator) const {
   Execution here = execution_;
-  here.gpu = execution_.gpus[static_cast<std::size_t>(rank)];
+  here.gpu = execution_.gpus[static_cast<std::size_t>(communicator.rank())];
   here.gpus.clear();
   here.device = Device::gpu;
-  here.communicator = &group_->member(rank);
+  here.communicator = &communicator;
+  here.stream = nullptr;
   if (here.threads > 0) here.threads = std::max(1, here.threads / size());
   here.memory_limit /= static_cast<std::uint64_t>(size());
-  if (rank > 0) here.progress = {};
+  if (communicator.rank() > 0) here.progress = {};
   return here;
 }
 
 void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
-  group_->run([&](int rank) { job(rank, of_rank(rank)); });
+  group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
 }
 
 void GpuGroup::describe(RunReport& report) const {

@@ -45,7 +45,7 @@ class GpuGroup {
 
  private:
   void run_all(const std::function<void(int, const Execution&)>& job);
-  Execution of_rank(int rank) const;
+  Execution of_rank(Communicator& communicator) const;
 
   const Execution& execution_;
   std::shared_ptr<core::ThreadGroup> group_;

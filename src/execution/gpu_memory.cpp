@@ -29,12 +29,29 @@ void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* s
   cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "a copy to an array");
 }
 
+std::shared_ptr<void> copy_between_gpus(int to, const void* from, std::size_t stride_bytes, std::size_t row_bytes,
+                                        std::int64_t rows) {
+  const cuda::CurrentDevice device(to);
+  // Kernels may read 16-byte units past the last element.
+  const auto bytes = static_cast<std::int64_t>(row_bytes) * rows;
+  auto copy = std::make_shared<cuda::DeviceBuffer<std::byte>>(bytes + 16);
+  const cuda::Stream stream;
+  cuda::check(cudaMemcpy2DAsync(copy->data(), row_bytes, from, stride_bytes, row_bytes, static_cast<std::size_t>(rows),
+                                cudaMemcpyDefault, stream),
+              "cudaMemcpy2DAsync");
+  stream.wait();
+  return {copy, copy->data()};
+}
+
 #else
 
 std::optional<int> gpu_of_memory(const void*) { return std::nullopt; }
 
 void wait_for_stream(int, void*) { cuda::refuse_without_cuda("an array"); }
 void copy_to_gpu(void*, const void*, std::size_t, int, void*) { cuda::refuse_without_cuda("an array"); }
+std::shared_ptr<void> copy_between_gpus(int, const void*, std::size_t, std::size_t, std::int64_t) {
+  cuda::refuse_without_cuda("an array");
+}
 
 #endif
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
+
+#include "gradus/array.hpp"
 
 namespace gradus::execution {
 
@@ -14,5 +17,29 @@ void wait_for_stream(int gpu, void* stream);
 
 /// Copies host memory to this GPU, after the work on its stream (a cudaStream_t). Returns when the copy is complete.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
+
+/// Returns a copy, in the memory of the GPU `to`, of rows in the memory of any GPU. `row_bytes`: the size of a row, in
+/// the copy also the distance of two rows. `stride_bytes`: the distance of two rows in the original. Returns when the
+/// copy is complete.
+std::shared_ptr<void> copy_between_gpus(int to, const void* from, std::size_t stride_bytes, std::size_t row_bytes,
+                                        std::int64_t rows);
+
+/// Rows for a job on a GPU: the given rows if they are in host memory or on this GPU, otherwise a copy.
+template <class T>
+class RowsForGpu {
+ public:
+  RowsForGpu(MatrixView<const T> rows, int gpu) : rows_(rows) {
+    if (rows.place().is_host() || rows.place().gpu == gpu || rows.rows() == 0) return;
+    copy_ = copy_between_gpus(gpu, rows.data(), static_cast<std::size_t>(rows.row_stride()) * sizeof(T),
+                              static_cast<std::size_t>(rows.columns()) * sizeof(T), rows.rows());
+    rows_ = {static_cast<const T*>(copy_.get()), rows.rows(), rows.columns(), MemoryPlace::on_gpu(gpu)};
+  }
+
+  MatrixView<const T> view() const { return rows_; }
+
+ private:
+  MatrixView<const T> rows_;
+  std::shared_ptr<void> copy_;
+};
 
 }  // namespace gradus::execution

@@ -38,12 +38,9 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
   Execution here = execution;
   here.stop = ranks.stop();
   ranks.agree([&] {
+    here = execution::run_on_gpu_of(points.place(), "points", here);
     for (const execution::NamedPlace& place : places)
-      if (!place.place.is_host())
-        throw UnsupportedError(
-            about(place.what) + "they are on " + execution::gpu_number(place.place.gpu) +
-            "; with several ranks they must be in host memory, from where GPU variants copy them; keep "
-            "them there, or copy them there");
+      execution::check_reachable(place.place, place.what, here.device == Device::gpu, here.gpu);
     if (runs_variant == RunsVariant::no) {
       if (here.device == Device::gpu)
         throw UnsupportedError(

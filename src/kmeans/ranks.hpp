@@ -28,9 +28,9 @@ struct JobPlace {
 };
 
 /// Returns the place of the job on this rank, with the ranks' common stop token. Throws UsageError unless all ranks
-/// pass the same `call` and the same number of columns. Throws UnsupportedError if an array is on a GPU, if the
-/// requested variant does not run on ranks, or if a GPU is requested for a call that uses no variant. Throws InputError
-/// if no rank has a row.
+/// pass the same `call` and the same number of columns. Throws UnsupportedError if an array is on a GPU other than this
+/// rank's, if the requested variant does not run on ranks, or if a GPU is requested for a call that uses no variant.
+/// Throws InputError if no rank has a row.
 template <class T>
 JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "core/error_parcel.hpp"
 
@@ -45,29 +46,44 @@ RankRows::RankRows(Ranks& ranks, std::int64_t own) : ranks_(&ranks), own_(own) {
 }
 
 template <class T>
-Matrix<T> RankRows::rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const {
-  const std::size_t row_bytes = static_cast<std::size_t>(own.columns()) * sizeof(T);
-  Matrix<T> result(static_cast<std::int64_t>(numbers.size()), own.columns());
+Matrix<T> RankRows::rows_at(std::span<const std::int64_t> numbers, std::int64_t columns,
+                            const std::function<Matrix<T>(std::span<const std::int64_t>)>& copies_of) const {
+  if (ranks_->is_alone()) return copies_of(numbers);
+  const std::size_t row_bytes = static_cast<std::size_t>(columns) * sizeof(T);
+  Matrix<T> result(std::ssize(numbers), columns);
   const std::size_t bytes = numbers.size() * row_bytes;
   if (bytes == 0) return result;  // true on all ranks, because `bytes` is the same on all of them
-  const auto copy_own = [&](std::byte* to) {
-    for (std::size_t index = 0; index < numbers.size(); ++index)
-      if (is_own(numbers[index])) std::memcpy(to + index * row_bytes, own.row(numbers[index] - first_), row_bytes);
-  };
-  const auto place = [](auto* words) { return reinterpret_cast<std::byte*>(words); };
   // Each row's bytes come from its owner and are zero on other ranks. Sums of the words therefore produce no carry.
-  if (ranks_->is_alone()) {
-    copy_own(place(result.data()));
-    return result;
-  }
-  const std::vector<std::uint64_t> words =
-      ranks_->sum((bytes + 7) / 8, [&](std::span<std::uint64_t> to) { copy_own(place(to.data())); });
+  const std::vector<std::uint64_t> words = ranks_->sum((bytes + 7) / 8, [&](std::span<std::uint64_t> to) {
+    std::vector<std::int64_t> own;
+    std::ranges::copy_if(numbers, std::back_inserter(own), [&](std::int64_t number) { return is_own(number); });
+    const Matrix<T> copies = copies_of(own);
+    std::int64_t next = 0;
+    for (std::size_t index = 0; index < numbers.size(); ++index)
+      if (is_own(numbers[index]))
+        std::memcpy(reinterpret_cast<std::byte*>(to.data()) + index * row_bytes, copies.row(next++), row_bytes);
+  });
   std::memcpy(result.data(), words.data(), bytes);
   return result;
 }
 
-template Matrix<float> RankRows::rows_at(std::span<const std::int64_t>, MatrixView<const float>) const;
-template Matrix<double> RankRows::rows_at(std::span<const std::int64_t>, MatrixView<const double>) const;
+template <class T>
+Matrix<T> RankRows::rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const {
+  return rows_at<T>(numbers, own.columns(), [&](std::span<const std::int64_t> wanted) {
+    Matrix<T> copies(std::ssize(wanted), own.columns());
+    for (std::int64_t index = 0; index < copies.rows(); ++index)
+      std::copy_n(own.row(wanted[static_cast<std::size_t>(index)] - first_), own.columns(), copies.row(index));
+    return copies;
+  });
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                     \
+  template Matrix<T> RankRows::rows_at(std::span<const std::int64_t>, MatrixView<const T>) const; \
+  template Matrix<T> RankRows::rows_at(std::span<const std::int64_t>, std::int64_t,               \
+                                       const std::function<Matrix<T>(std::span<const std::int64_t>)>&) const
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
 
 void Ranks::put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words) {
   for (std::size_t index = 0; index < sums.size(); ++index) {

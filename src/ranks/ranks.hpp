@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -45,6 +46,10 @@ class Ranks {
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
+  /// Returns the communicator. The job must not be without ranks.
+  Communicator& communicator() const { return *communicator_; }
+  /// Returns the caller's stop token, for work that itself tells the other ranks of a stop request.
+  const std::stop_token& asked() const { return asked_; }
   /// Returns the stop token for the works. If a stop is requested while a work runs, the collective function that runs
   /// the work throws on all ranks.
   const std::stop_token& stop() const { return stop_token_; }
@@ -69,6 +74,12 @@ class Ranks {
       sum(0, [&](std::span<std::uint64_t>) { result.emplace(work()); });
       return *std::move(result);
     }
+  }
+
+  /// Returns true if work() returns true on all ranks.
+  template <class Work>
+  bool all(Work&& work) {
+    return !any([&] { return !work(); });
   }
 
   /// Returns true if work() returns true on any rank.
@@ -268,6 +279,10 @@ class RankRows {
   /// Returns copies of the rows with these numbers. Collective; `own` contains this rank's rows.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const;
+  /// Overload for rows that are elsewhere: copies_of(numbers) returns copies of rows of this rank.
+  template <class T>
+  Matrix<T> rows_at(std::span<const std::int64_t> numbers, std::int64_t columns,
+                    const std::function<Matrix<T>(std::span<const std::int64_t>)>& copies_of) const;
 
  private:
   Ranks* ranks_;

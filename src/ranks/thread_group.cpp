@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <mutex>
+#include <string>
 #include <thread>
 
 #include "gradus/error.hpp"
@@ -15,7 +14,7 @@ namespace {
 /// Reports to a rank that another rank has given up. The error of that other rank says why.
 class GroupEnded : public Error {
  public:
-  GroupEnded() : Error("another part of the job has given up") {}
+  explicit GroupEnded(int rank) : Error("rank " + std::to_string(rank) + " gave up") {}
 };
 
 bool is_group_ended(const std::exception_ptr& thrown) {
@@ -63,7 +62,7 @@ class ThreadGroup::Member final : public Communicator {
     for (const Call& call : group_.calls_) to = std::copy_n(call.data, own.size(), to);
     group_.meet();
   }
-  void give_up() noexcept override { group_.end(); }
+  void give_up() noexcept override { group_.give_up(rank_); }
   bool has_ended() const noexcept override { return group_.has_ended(); }
 
  private:
@@ -97,14 +96,23 @@ ThreadGroup::~ThreadGroup() = default;
 
 Communicator& ThreadGroup::member(int rank) { return members_[static_cast<std::size_t>(rank)]; }
 
-void ThreadGroup::run(const std::function<void(int)>& job) {
+void ThreadGroup::run(const std::function<void(Communicator&)>& job) {
+  std::exception_ptr first;
+  for (const std::exception_ptr& one : try_run(job))
+    if (one && (!first || (is_group_ended(first) && !is_group_ended(one)))) first = one;
+  if (first) std::rethrow_exception(first);
+}
+
+std::vector<std::exception_ptr> ThreadGroup::try_run(const std::function<void(Communicator&)>& job) {
   std::vector<std::exception_ptr> thrown(calls_.size());
   const auto run_one = [&](int rank) {
     try {
-      job(rank);
+      job(member(rank));
+      who_finished_.store(rank, std::memory_order_release);
+      wake_all();
     } catch (...) {
       thrown[static_cast<std::size_t>(rank)] = std::current_exception();
-      end();
+      give_up(rank);
     }
   };
   std::vector<std::thread> threads;
@@ -113,23 +121,20 @@ void ThreadGroup::run(const std::function<void(int)>& job) {
     run_one(0);
   } catch (...) {  // the system has no thread left
     thrown[0] = std::current_exception();
-    end();
+    give_up(0);
   }
   for (std::thread& thread : threads) thread.join();
-  std::exception_ptr first;
-  for (const std::exception_ptr& one : thrown)
-    if (one && (!first || (is_group_ended(first) && !is_group_ended(one)))) first = one;
-  if (first) std::rethrow_exception(first);
+  who_finished_.store(-1, std::memory_order_relaxed);
+  return thrown;
 }
 
 void ThreadGroup::meet() {
   const std::uint32_t number = meetings_.load(std::memory_order_acquire);
-  if (has_ended()) throw GroupEnded();
+  throw_if_incomplete();
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
     meetings_.store(number + 1, std::memory_order_release);
-    signals_.fetch_add(1, std::memory_order_release);
-    signals_.notify_all();
+    wake_all();
     return;
   }
   const auto is_complete = [&] { return meetings_.load(std::memory_order_acquire) != number; };
@@ -142,7 +147,7 @@ void ThreadGroup::meet() {
   while (true) {
     const std::uint32_t signal = signals_.load(std::memory_order_acquire);
     if (is_complete()) return;
-    if (has_ended()) throw GroupEnded();
+    throw_if_incomplete();
     signals_.wait(signal, std::memory_order_acquire);
   }
 }
@@ -155,8 +160,19 @@ void ThreadGroup::meet(int rank, const Call& call) {
       throw Error("the ranks' calls differ");
 }
 
-void ThreadGroup::end() noexcept {
-  ended_.store(true, std::memory_order_release);
+void ThreadGroup::throw_if_incomplete() const {
+  if (const int rank = who_gave_up_.load(std::memory_order_acquire); rank >= 0) throw GroupEnded(rank);
+  if (const int rank = who_finished_.load(std::memory_order_acquire); rank >= 0)
+    throw Error("rank " + std::to_string(rank) + " has left");
+}
+
+void ThreadGroup::give_up(int rank) noexcept {
+  int nobody = -1;
+  who_gave_up_.compare_exchange_strong(nobody, rank, std::memory_order_acq_rel);
+  wake_all();
+}
+
+void ThreadGroup::wake_all() noexcept {
   signals_.fetch_add(1, std::memory_order_release);
   signals_.notify_all();
 }

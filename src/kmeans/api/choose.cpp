@@ -49,9 +49,18 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
   return variant;
 }
 
-bool stays_on_gpu(const Variant& variant, const Execution& execution) {
-  return variant.device_input && execution.communicator == nullptr;
+template <class T>
+bool stays_on_gpu(core::Ranks& ranks, const Variant& variant, MatrixView<const T> points) {
+  const bool stays = ranks.all([&] { return points.rows() > 0 && variant.device_input; });
+  ranks.agree([&] {
+    if (!stays && !points.place().is_host())
+      throw UnsupportedError(about("points") + "they are on " + execution::gpu_number(points.place().gpu) +
+                             ", but other ranks have no points or use the CPU; pass host memory");
+  });
+  return stays;
 }
+template bool stays_on_gpu(core::Ranks&, const Variant&, MatrixView<const float>);
+template bool stays_on_gpu(core::Ranks&, const Variant&, MatrixView<const double>);
 
 void choose_threads(const Shape& shape, const Variant& variant, Execution& execution) {
   const bool is_free = execution.threads == 0 && variant.backend == core::Backend::simd &&

@@ -6,6 +6,7 @@
 
 #include "execution/request.hpp"
 #include "kmeans/problem.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -15,9 +16,10 @@ namespace gradus::kmeans_detail {
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if the whole job runs on the GPU. With several ranks, the job stays on the CPU. In this case, only the
-/// variant runs on the GPU, on a copy of the points.
-bool stays_on_gpu(const Variant& variant, const Execution& execution);
+/// Returns true if the whole job runs on the GPUs of the ranks. If only some ranks use a GPU or have `points`, only the
+/// variant runs there, on a copy of the points. Collective.
+template <class T>
+bool stays_on_gpu(core::Ranks& ranks, const Variant& variant, MatrixView<const T> points);
 
 /// An estimated time, in nanoseconds, for which all threads are worthwhile.
 inline constexpr double endless = std::numeric_limits<double>::infinity();

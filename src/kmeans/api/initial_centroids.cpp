@@ -73,10 +73,8 @@ KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, 
   check_arguments(points, options, memory, GpuParts<T>::on_one_gpu(execution), true);
   check_no_labels(memory);
   GpuParts<T> parts(points, execution);
-  auto results =
-      parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here, int) {
-        return detail::kmeans_initial_centroids(rows, options, own, here);
-      });
+  auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
+                                       int) { return detail::kmeans_initial_centroids(rows, options, own, here); });
   parts.describe(results.front().report);
   return std::move(results.front());
 }

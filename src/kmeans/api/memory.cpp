@@ -47,7 +47,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   const auto bytes = [&](room::SeedingFilter filter) {
     return room::host_memory(sizes, options, here, variant, filter);
   };
-  MemoryEstimate memory{.host = bytes(room::seeding_filter(here, room::stays_on_gpu(variant, here), bytes))};
+  MemoryEstimate memory{.host = bytes(room::seeding_filter(here, variant.device_input, bytes))};
   if (variant.backend != core::Backend::cuda) return memory;
   const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
   const std::uint64_t point_bytes = column_bytes * static_cast<std::uint64_t>(shape.dimensions);

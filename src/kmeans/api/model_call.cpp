@@ -14,8 +14,7 @@ void check_arguments(const ModelCall<T>& call) {
 }
 
 template <class T>
-JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
-                 RunsVariant runs_variant) {
+JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others) {
   const KMeansModel<T>& model = call.model;
   std::vector<execution::NamedPlace> places(others);
   places.push_back({call.points.place(), "points"});
@@ -24,7 +23,7 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
     return call_text(call.name, {.clusters = model.centroids.rows(), .metric = model.metric}) +
            rows_text("centroids", model.centroids) + standardization_text(model.standardization);
   };
-  JobPlan<T> plan(place_of_job<T>(call.ranks, call.points, places, text, call.execution, runs_variant));
+  JobPlan<T> plan(place_of_job<T>(call.ranks, call.points, places, text, call.execution, RunsVariant::yes));
   if (call.ranks.is_alone()) plan.rows = core::RankRows(call.points.rows(), call.first_row);
   return plan;
 }
@@ -49,10 +48,10 @@ void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeans
     sum.add(core::rounded_product(problem.weight(row), distances[row]));
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                \
-  template void check_arguments(const ModelCall<T>&);                                                        \
-  template JobPlan<T> place(const ModelCall<T>&, std::initializer_list<execution::NamedPlace>, RunsVariant); \
-  template void describe(const ModelCall<T>&, JobPlan<T>&);                                                  \
+#define GRADUS_INSTANTIATE(T)                                                                   \
+  template void check_arguments(const ModelCall<T>&);                                           \
+  template JobPlan<T> place(const ModelCall<T>&, std::initializer_list<execution::NamedPlace>); \
+  template void describe(const ModelCall<T>&, JobPlan<T>&);                                     \
   template void add_inertia(const Variant&, const Problem<T>&, const KMeansResult<T>&, core::ExactAccumulator&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -38,8 +38,7 @@ void check_arguments(const ModelCall<T>& call);
 /// Compares the calls of the ranks (see begin_on_ranks()), and then returns a plan. check_arguments() must have
 /// accepted the arguments. `others`: the memory places of all arrays except points and centroids.
 template <class T>
-JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others,
-                 RunsVariant runs_variant);
+JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others);
 /// Sets the shape in the plan. Set `plan.weights` first.
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);

@@ -45,7 +45,7 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan) {
     return choose(plan.shape, call.options, plan.here, call.points.place(),
                   {{call.memory.weights.place(), "weights"}, {call.memory.labels.place(), "labels"}});
   });
-  plan.stays_on_gpu = stays_on_gpu(*plan.variant, plan.here);
+  plan.stays_on_gpu = stays_on_gpu(call.ranks, *plan.variant, call.points);
   choose_threads(plan.shape, *plan.variant, plan.here);
 }
 

@@ -46,8 +46,7 @@ JobPlan<T> check(const PredictCall<T>& call) {
     if (call.needs_labels) check_labels(memory.labels, call.points.rows());
     check_arguments(call);
   });
-  JobPlan<T> plan =
-      place(call, {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}}, RunsVariant::yes);
+  JobPlan<T> plan = place(call, {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
   plan.weights = weights_of_rank(call.ranks, call.points, memory.weights);
   return plan;
 }
@@ -58,7 +57,7 @@ void choose(const PredictCall<T>& call, JobPlan<T>& plan) {
     return choose(plan.shape, options_of(call.model.metric), plan.here, call.points.place(),
                   {{plan.weights.place(), "weights"}, {call.memory.labels.place(), "labels"}});
   });
-  plan.stays_on_gpu = stays_on_gpu(*plan.variant, plan.here);
+  plan.stays_on_gpu = stays_on_gpu(call.ranks, *plan.variant, call.points);
   choose_threads(plan.shape, *plan.variant, plan.here);
 }
 
@@ -132,17 +131,18 @@ KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T
                                  const Execution& execution, bool needs_labels) {
   room::check_prediction(model.centroids, points, memory, room::GpuParts<T>::on_one_gpu(execution));
   if (needs_labels) room::check_labels(memory.labels, points.rows());
-  return room::GpuParts<T>(points, execution)
-      .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here, int) {
-        return kmeans_predict(model, rows, own, here);
-      });
+  room::GpuParts<T> parts(points, execution);
+  KMeansModel<T> in_host = model;
+  Matrix<T> centroids;
+  in_host.centroids = parts.in_host_memory(model.centroids, centroids);
+  return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
+                                          int) { return kmeans_predict(in_host, rows, own, here); });
 }
 
 template <class T>
 KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          const Execution& execution, bool needs_labels = false) {
-  if (execution::is_for_several_gpus(execution))
-    return predict_on_gpus(model, points, memory, execution, needs_labels);
+  if (execution::is_for_several_gpus(execution)) return predict_on_gpus(model, points, memory, execution, needs_labels);
   constexpr const char* name = room::predict_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::predict_by_model(room::ModelCall<T>{name, model, points, here, ranks}, memory, needs_labels);

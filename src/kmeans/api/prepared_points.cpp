@@ -37,14 +37,14 @@ template <class T>
 PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids,
                                   KMeansMetric metric, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
     : centroids_(centroids) {
-  if (plan.stays_on_gpu) {
+  source_ = plan.rows.ranks().agree([&] {
+    if (!plan.stays_on_gpu)
+      return points_in_host_memory(points, plan.weights, cpu::thread_count(plan.here), plan.here.stop, plan.rows);
     const core::PhaseTimer timer(phases, "to_device");
     if (metric == KMeansMetric::cosine)
       gpu_bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-    source_ = points_on_gpu(points, plan.weights, plan.here, gpu_bytes);
-  } else {
-    source_ = points_in_host_memory(points, plan.weights, cpu::thread_count(plan.here), plan.here.stop, plan.rows);
-  }
+    return points_on_gpu(points, plan.weights, plan.here, gpu_bytes, plan.rows);
+  });
   const core::PhaseTimer timer(phases, "examine");
   statistics_ = examine(*source_, centroids_);
   if (metric != KMeansMetric::cosine) return;

@@ -50,7 +50,7 @@ std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execut
 template <class T>
 JobPlan<T> check(const ModelCall<T>& call) {
   call.ranks.agree([&] { check_arguments(call); });
-  return place(call, {}, RunsVariant::no);
+  return place(call, {});
 }
 
 template <class T>
@@ -59,13 +59,13 @@ JobPlan<T> check(const TransformCall<T>& call) {
     check_arguments(call);
     check_distances(call.model.centroids, call.points, call.distances);
   });
-  return place(call, {{call.distances.place(), "distances"}}, RunsVariant::no);
+  return place(call, {{call.distances.place(), "distances"}});
 }
 
 /// Chooses device and threads. There are no variants, because the point source computes the distances.
 template <class T>
-void choose(const TransformCall<T>& /*call*/, JobPlan<T>& plan) {
-  plan.stays_on_gpu = plan.here.device == Device::gpu;
+void choose(const TransformCall<T>& call, JobPlan<T>& plan) {
+  plan.stays_on_gpu = plan.here.device == Device::gpu && (call.ranks.is_alone() || call.points.rows() > 0);
   const double nanoseconds = plan.stays_on_gpu ? endless : nanoseconds_of_distances(plan.shape);
   plan.here.threads = cpu::chosen_threads(nanoseconds, plan.here);
 }
@@ -152,9 +152,12 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
     room::check_model(model.centroids, points, model.metric, room::GpuParts<T>::on_one_gpu(execution));
     room::check_distances(model.centroids, points, distances);
     room::GpuParts<T> parts(points, execution);
+    KMeansModel<T> in_host = model;
+    Matrix<T> centroids;
+    in_host.centroids = parts.in_host_memory(model.centroids, centroids);
     auto reports =
         parts.run({}, [&](MatrixView<const T> rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
-          return kmeans_transform(model, rows, parts.part(distances, rank), here);
+          return kmeans_transform(in_host, rows, parts.part(distances, rank), here);
         });
     parts.describe(reports.front());
     return std::move(reports.front());

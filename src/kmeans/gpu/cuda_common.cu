@@ -62,7 +62,9 @@ CudaFit<T>::CudaFit(const Problem<T>& problem, const Execution& execution, Layou
   const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
   extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
   const GpuPoints<T>* const there = problem.source->gpu();
-  if (there == nullptr) own_ = std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
+  if (there == nullptr)
+    own_ = std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, extra_bytes,
+                                          problem.source->rank_rows());
   const GpuPoints<T>& on_gpu = own_ ? *own_ : *there;
   gpu_job_ = on_gpu.job();
   points_ = on_gpu.rows().data();

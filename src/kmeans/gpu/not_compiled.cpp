@@ -7,7 +7,8 @@ namespace gradus::kmeans_detail {
 
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> /*points*/, VectorView<const T> /*weights*/,
-                                              const Execution& /*execution*/, std::uint64_t /*extra_bytes*/) {
+                                              const Execution& /*execution*/, std::uint64_t /*extra_bytes*/,
+                                              const core::RankRows& /*rank_rows*/) {
   core::not_compiled("CUDA");
 }
 

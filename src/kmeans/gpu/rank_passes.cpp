@@ -1,5 +1,7 @@
 #include "kmeans/gpu/rank_passes.hpp"
 
+#include <optional>
+
 #include "core/phases.hpp"
 
 namespace gradus::kmeans_detail {
@@ -9,7 +11,17 @@ namespace {
 template <class T>
 class PassEngine {
  public:
+  using TakesRanks = void;
+
   PassEngine(const Problem<T>& problem, const StartPasses<T>& start) : problem_(problem), start_(start) {}
+
+  Steps advance(MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
+    if (!iterates_) iterates_ = connect(phases);
+    if (!*iterates_) return {.needs_frame = true};
+    Steps steps = passes_->advance(centroids, rules, phases);
+    problem_.ranks().agree([] {});  // throws on all ranks if a stop was requested
+    return steps;
+  }
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* /*labels*/, std::vector<Phase>& phases) {
     RankPasses<T>& passes = started(phases);
@@ -24,7 +36,8 @@ class PassEngine {
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
     std::vector<Phase> uncounted;  // not reported: the driver's phase includes this time
     RankPasses<T>& passes = started(uncounted);
-    if (!labels_are_current) passes.make_pass(centroids);
+    if (labels_are_current) passes.bring_sums();
+    else passes.make_pass(centroids);
     passes.bring_labels(labels);
     *problem_.rank_inertia = passes.own_inertia();
     return 0;  // the driver adds up the inertia of the ranks
@@ -33,6 +46,15 @@ class PassEngine {
   double rechecked() const { return passes_ ? passes_->rechecked() : 0; }
 
  private:
+  /// Returns true if all ranks can iterate on their GPUs. Then connects them.
+  bool connect(std::vector<Phase>& phases) {
+    if (problem_.source->gpu() == nullptr) return false;  // some ranks use no GPU
+    if (!problem_.ranks().all([&] { return started(phases).can_iterate(); })) return false;
+    const core::PhaseTimer timer(phases, "connect");
+    passes_->connect();
+    return true;
+  }
+
   RankPasses<T>& started(std::vector<Phase>& phases) {
     if (!passes_) passes_ = start_(phases);
     return *passes_;
@@ -41,6 +63,7 @@ class PassEngine {
   const Problem<T>& problem_;
   const StartPasses<T>& start_;
   std::shared_ptr<RankPasses<T>> passes_;
+  std::optional<bool> iterates_;  ///< set by the first call of advance()
 };
 
 }  // namespace

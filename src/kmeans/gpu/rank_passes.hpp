@@ -29,6 +29,18 @@ class RankPasses {
   /// Returns the inertia of this rank's points for the labels and centroids of the last pass.
   virtual core::ExactAccumulator own_inertia() = 0;
   virtual double rechecked() const = 0;
+
+  // Iterations on the GPUs of all ranks, without the driver.
+
+  /// Returns true if the engine can run iterations by itself.
+  virtual bool can_iterate() const { return false; }
+  /// Connects the GPUs of the ranks. Collective.
+  virtual void connect() {}
+  /// Runs several iterations: see Engine::advance() in lloyd.hpp. Collective: all ranks return after the same
+  /// iteration.
+  virtual Steps advance(MatrixView<T> /*centroids*/, StopRules /*rules*/, std::vector<Phase>& /*phases*/) { return {}; }
+  /// Updates sums() after advance().
+  virtual void bring_sums() {}
 };
 
 /// Creates the engine and adds the time of its creation to the phases.

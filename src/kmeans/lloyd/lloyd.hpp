@@ -30,8 +30,8 @@
 // and finish() stores their inertia in Problem::rank_inertia. The driver adds up the ranks' sums once per iteration and
 // once at the end, so all ranks continue with the same numbers. If it saves time, each rank computes the new centroids
 // of a share of the clusters, and the ranks exchange them (means/cluster_shares.hpp). An engine runs on ranks only if
-// it has ExactSums and provides neither advance() nor update(). A GPU takes part by single passes
-// (gpu/rank_passes.hpp).
+// it has ExactSums, does not provide update(), and either does not provide advance() or declares the type TakesRanks.
+// Its advance() then is collective. gpu/rank_passes.hpp has the engine for a rank on a GPU.
 //
 // Checkpoints. Between two iterations, the state of a fit is two sets of centroids and the history
 // (lloyd/checkpoints.hpp). The next pass counts how many labels change, so it needs the current labels, which belong to
@@ -84,9 +84,9 @@ struct StopRules {
 
 /// The result of Engine::advance().
 struct Steps {
-  std::vector<KMeansIteration> records;  ///< one record per complete iteration
-  bool same_centroids = false;           ///< true if the last iteration changed no centroid
-  bool inertia_is_explained = false;     ///< true if the inertia in `records` is in the units of explain()
+  std::vector<KMeansIteration> records = {};  ///< one record per complete iteration
+  bool same_centroids = false;                ///< true if the last iteration changed no centroid
+  bool inertia_is_explained = false;          ///< true if the inertia in `records` is in the units of explain()
   bool needs_frame = false;  ///< true if the next pass has already been made, but without its update; the next call of
                              ///< pass() then returns the result of that pass
 };
@@ -110,6 +110,11 @@ concept UpdatesItself = requires(Engine engine, MatrixView<T> centroids) {
 template <class Engine>
 concept LeavesLabelsOnGpu = requires {
   typename Engine::LeavesLabelsOnGpu;
+};
+
+template <class Engine>
+concept TakesRanks = requires {
+  typename Engine::TakesRanks;
 };
 
 template <class Engine>
@@ -160,7 +165,8 @@ std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int
 template <class T, class Engine>
 class Lloyd {
   using Sums = std::remove_cvref_t<decltype(std::declval<Engine&>().sums())>;
-  static constexpr bool takes_ranks = std::is_same_v<Sums, ExactSums<T>> && !IteratesItself<T, Engine>;
+  static constexpr bool takes_ranks =
+      std::is_same_v<Sums, ExactSums<T>> && (!IteratesItself<T, Engine> || TakesRanks<Engine>);
 
  public:
   Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine, std::vector<Phase>& phases)

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "cpu/threads.hpp"
 #include "cuda/launch.hpp"
@@ -92,8 +94,8 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job) 
 
 template <class T>
 GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
-                        std::uint64_t extra_bytes)
-    : PointSource<T>(points, weights, cpu::thread_count(execution), execution.stop, core::RankRows(points.rows())),
+                        std::uint64_t extra_bytes, const core::RankRows& rank_rows)
+    : PointSource<T>(points, weights, cpu::thread_count(execution), execution.stop, rank_rows),
       gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
       weights_(weights) {
   const bool uploads = points.place().is_host();
@@ -163,39 +165,52 @@ unsigned int GpuPoints<T>::blocks(int per_multiprocessor) const {
 template <class T>
 std::optional<double> GpuPoints<T>::own_mean_column_variance(const Statistics& statistics) const {
   const cuda::Stream& stream = job_->stream();
-  const std::int64_t n = points_.rows();
+  const std::int64_t n = this->rank_rows().all();
   const std::int64_t d = points_.columns();
   const std::vector<core::TotalGrid> grids = column_totals(statistics, n, 0, std::ssize(statistics.columns));
-  cuda::DeviceBuffer<core::TotalGrid> device_grids(d);
-  cuda::DeviceBuffer<TotalWords> sums(d);
-  cuda::DeviceBuffer<Word> too_small(1);
-  device_grids.copy_from_host(grids.data(), d, stream);
-  sums.clear(stream);
-  too_small.clear(stream);
-  sum_columns<T><<<blocks(8), 256, 0, stream>>>(device_rows(*this), device_grids.data(), sums.data(), too_small.data());
-  cuda::check_launch("sum_columns");
-  Buffer<TotalWords> host(d);
-  Word small = 0;
-  sums.copy_to_host(host.data(), d, stream);
-  too_small.copy_to_host(&small, 1, stream);
-  stream.wait();
-  if (small > 0) return std::nullopt;
+  constexpr std::size_t words_of_a_sum = sizeof(TotalWords) / sizeof(Word);
+  const std::size_t words = words_of_a_sum * static_cast<std::size_t>(d);
+  const std::vector<std::uint64_t> found = this->ranks().sum(words + 1, [&](std::span<std::uint64_t> own) {
+    cuda::DeviceBuffer<core::TotalGrid> device_grids(d);
+    cuda::DeviceBuffer<TotalWords> sums(d);
+    cuda::DeviceBuffer<Word> too_small(1);
+    device_grids.copy_from_host(grids.data(), d, stream);
+    sums.clear(stream);
+    too_small.clear(stream);
+    sum_columns<T>
+        <<<blocks(8), 256, 0, stream>>>(device_rows(*this), device_grids.data(), sums.data(), too_small.data());
+    cuda::check_launch("sum_columns");
+    sums.copy_to_host(reinterpret_cast<TotalWords*>(own.data()), d, stream);
+    too_small.copy_to_host(reinterpret_cast<Word*>(&own[words]), 1, stream);
+    stream.wait();
+  });
+  if (found[words] > 0) return std::nullopt;
   core::ExactAccumulator count;
   count.add(static_cast<double>(n));
   Matrix<T> mean(1, d);
   for (std::int64_t column = 0; column < d; ++column) {
     core::ExactAccumulator sum;
-    grids[static_cast<std::size_t>(column)].add_to(sum, limbs_of(host[column]), 0);
+    TotalWords limbs{};
+    std::memcpy(&limbs, &found[words_of_a_sum * static_cast<std::size_t>(column)], sizeof limbs);
+    grids[static_cast<std::size_t>(column)].add_to(sum, limbs_of(limbs), 0);
     mean(0, column) = sum.quotient<T>(count);
   }
-  cuda::DeviceBuffer<T> device_mean(d);
-  device_mean.copy_from_host(mean.data(), d, stream);
-  const DeviceRows<T> mean_row{device_mean.data(), 1, d, static_cast<int>(d)};
-  DeviceTotal total;
-  sum_squares<T>
-      <<<blocks(6), block_rows, 0, stream>>>(device_rows(*this), mean_row, statistics.inertia, total.cleared(stream));
-  cuda::check_launch("sum_squares");
-  return total.fetch(statistics.inertia, 0, stream).quotient<double>(count) / static_cast<double>(d);
+  core::ExactAccumulator squares;
+  this->ranks().add_up(
+      core::accumulator_limbs,
+      [&] {
+        cuda::DeviceBuffer<T> device_mean(d);
+        device_mean.copy_from_host(mean.data(), d, stream);
+        const DeviceRows<T> mean_row{device_mean.data(), 1, d, static_cast<int>(d)};
+        DeviceTotal total;
+        sum_squares<T><<<blocks(6), block_rows, 0, stream>>>(device_rows(*this), mean_row, statistics.inertia,
+                                                             total.cleared(stream));
+        cuda::check_launch("sum_squares");
+        squares = total.fetch(statistics.inertia, 0, stream);
+      },
+      [&](std::span<std::uint64_t> own) { core::Ranks::put(std::span(&squares, 1), own); },
+      [&](std::span<const std::uint64_t> all) { core::Ranks::take(all, std::span(&squares, 1)); });
+  return squares.template quotient<double>(count) / static_cast<double>(d);
 }
 
 template <class T>
@@ -203,22 +218,24 @@ void GpuPoints<T>::to_unit_rows() {
   const cuda::Stream& stream = job_->stream();
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t area = points_.rows() * points_.columns();
-  cuda::DeviceBuffer<T> unit(area + quad);
-  cuda::DeviceBuffer<Word> first_zero(1);
-  cuda::check(cudaMemsetAsync(unit.data() + area, 0, 16, stream), "cudaMemsetAsync");
-  first_zero.fill_bytes(0xff, stream);
-  scale_to_unit_length<T><<<blocks(8), block_rows, 0, stream>>>(device_rows(*this), unit.data(), first_zero.data());
-  cuda::check_launch("scale_to_unit_length");
-  Word zero = 0;
-  first_zero.copy_to_host(&zero, 1, stream);
-  stream.wait();
-  if (zero != ~Word{0}) throw_zero_row("points", static_cast<std::int64_t>(zero));
-  owned_ = std::move(unit);
+  this->ranks().agree([&] {
+    cuda::DeviceBuffer<T> unit(area + quad);
+    cuda::DeviceBuffer<Word> first_zero(1);
+    cuda::check(cudaMemsetAsync(unit.data() + area, 0, 16, stream), "cudaMemsetAsync");
+    first_zero.fill_bytes(0xff, stream);
+    scale_to_unit_length<T><<<blocks(8), block_rows, 0, stream>>>(device_rows(*this), unit.data(), first_zero.data());
+    cuda::check_launch("scale_to_unit_length");
+    Word zero = 0;
+    first_zero.copy_to_host(&zero, 1, stream);
+    stream.wait();
+    if (zero != ~Word{0}) throw_zero_row("points", this->rank_rows().first() + static_cast<std::int64_t>(zero));
+    owned_ = std::move(unit);
+  });
   points_ = {owned_.data(), points_.rows(), points_.columns(), points_.place()};
 }
 
 template <class T>
-Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> rows) const {
+Matrix<T> GpuPoints<T>::copies_of(std::span<const std::int64_t> rows) const {
   const cuda::Stream& stream = job_->stream();
   const auto count = static_cast<std::int64_t>(rows.size());
   Matrix<T> copy(count, points_.columns());
@@ -228,6 +245,15 @@ Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> rows) const {
   gathered.copy_to_host(copy.data(), gathered.size(), stream);
   stream.wait();
   return copy;
+}
+
+template <class T>
+Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
+  return this->rank_rows().template rows_at<T>(numbers, points_.columns(), [&](std::span<const std::int64_t> own) {
+    std::vector<std::int64_t> rows(own.begin(), own.end());
+    for (std::int64_t& row : rows) row -= this->rank_rows().first();
+    return copies_of(rows);
+  });
 }
 
 #define GRADUS_INSTANTIATE(T)  \

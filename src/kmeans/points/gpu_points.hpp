@@ -15,12 +15,14 @@ namespace gradus::kmeans_detail {
 template <class T>
 class GpuPoints final : public PointSource<T> {
  public:
-  /// Uses `points` and `weights` (may be empty) in place if they are on the GPU of `execution`. Otherwise copies them
-  /// to that GPU. Waits for Execution::stream first. `extra_bytes` is the additional GPU memory of the job. If points,
-  /// weights and additional memory do not fit, throws OutOfMemoryError with the required and the available bytes.
+  /// Uses this rank's `points` and `weights` (may be empty) in place if they are on the GPU of `execution`. Otherwise
+  /// copies them to that GPU. Waits for Execution::stream first. `extra_bytes` is the additional GPU memory of the job.
+  /// If points, weights and additional memory do not fit, throws OutOfMemoryError with the required and the available
+  /// bytes.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
-            std::uint64_t extra_bytes);
-  /// Copies the given rows of `all`, within the same job. `weights` are the weights of the copies, in host memory.
+            std::uint64_t extra_bytes, const core::RankRows& rank_rows);
+  /// Copies rows of this rank to the same GPU, as the points of a job without ranks. `weights` are the weights of the
+  /// copies, in host memory.
   GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
             std::uint64_t extra_bytes);
 
@@ -30,7 +32,6 @@ class GpuPoints final : public PointSource<T> {
   /// Returns true if the rows are aligned to 16-byte units and kernels may read 16 bytes past the last element.
   bool has_room_behind() const { return owned_.size() > 0; }
 
-  core::ColumnRanges column_ranges() const override { return job_->column_ranges(points_, "points"); }
   void to_unit_rows() override;
   /// Returns the mean variance of the columns, or no value if the magnitudes of the points differ too much.
   std::optional<double> own_mean_column_variance(const Statistics& statistics) const override;
@@ -52,7 +53,14 @@ class GpuPoints final : public PointSource<T> {
   }
   const GpuPoints* gpu() const override { return this; }
 
+ protected:
+  core::ColumnRanges own_column_ranges() const override {
+    return job_->column_ranges(points_, "points", this->rank_rows().first());
+  }
+
  private:
+  /// Returns copies of this rank's rows, whose numbers are relative to this rank.
+  Matrix<T> copies_of(std::span<const std::int64_t> rows) const;
   unsigned int blocks(int per_multiprocessor) const;
   void gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const;
 

@@ -12,7 +12,7 @@ void GpuPoints<T>::visit(const typename PointSource<T>::Visit& visit) const {
 
 template <class T>
 std::vector<const T*> GpuPoints<T>::addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const {
-  copies = rows_at(numbers);
+  copies = copies_of(numbers);
   std::vector<const T*> addresses;
   addresses.reserve(numbers.size());
   for (std::int64_t row = 0; row < copies.rows(); ++row) addresses.push_back(copies.row(row));
@@ -34,8 +34,9 @@ std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_
 
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
-                                              const Execution& execution, std::uint64_t extra_bytes) {
-  return std::make_unique<GpuPoints<T>>(points, weights, execution, extra_bytes);
+                                              const Execution& execution, std::uint64_t extra_bytes,
+                                              const core::RankRows& rank_rows) {
+  return std::make_unique<GpuPoints<T>>(points, weights, execution, extra_bytes, rank_rows);
 }
 
 template <class T>

@@ -9,10 +9,12 @@
 
 namespace gradus::kmeans_detail {
 
-/// Copies `points` and `weights` (may be empty) to the GPU of `execution` unless they are already there: see GpuPoints.
+/// Copies this rank's `points` and `weights` (may be empty) to the GPU of `execution` unless they are already there:
+/// see GpuPoints.
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
-                                              const Execution& execution, std::uint64_t extra_bytes);
+                                              const Execution& execution, std::uint64_t extra_bytes,
+                                              const core::RankRows& rank_rows);
 
 /// Returns a host copy of rows that are on a GPU: see execution::copy_to_host().
 template <class T>
@@ -22,7 +24,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
 /// Instantiates both functions in the unit that defines them.
 #define GRADUS_INSTANTIATE_GPU_SOURCE(T)                                                                             \
   template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
-                                                         std::uint64_t);                                             \
+                                                         std::uint64_t, const core::RankRows&);                      \
   template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -26,22 +26,8 @@ void refuse_results_on_gpu(const char* what) {
 }
 
 template <class T>
-core::ColumnRanges HostPoints<T>::column_ranges() const {
-  const core::RankRows& rows = this->rank_rows();
-  const auto find = [&] { return cpu::column_ranges(points_, "points", this->threads(), this->stop(), rows.first()); };
-  if (this->ranks().is_alone()) return find();
-  const auto d = static_cast<std::size_t>(points_.columns());
-  const std::vector<double> found = this->ranks().greatest(2 * d, [&](std::span<double> numbers) {
-    const core::ColumnRanges own = find();
-    for (std::size_t column = 0; column < d; ++column) {
-      numbers[column] = -own.lowest[column];
-      numbers[d + column] = own.highest[column];
-    }
-  });
-  core::ColumnRanges ranges;
-  for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // avoids -0
-  ranges.highest.assign(found.begin() + static_cast<std::ptrdiff_t>(d), found.end());
-  return ranges;
+core::ColumnRanges HostPoints<T>::own_column_ranges() const {
+  return cpu::column_ranges(points_, "points", this->threads(), this->stop(), this->rank_rows().first());
 }
 
 template <class T>

@@ -17,7 +17,6 @@ class HostPoints : public PointSource<T> {
              const core::RankRows& rank_rows)
       : PointSource<T>(points, weights, threads, std::move(stop), rank_rows) {}
 
-  core::ColumnRanges column_ranges() const override;
   void to_unit_rows() override;
   void visit(const typename PointSource<T>::Visit& visit) const override { visit(0, points_); }
   Matrix<T> rows_at(std::span<const std::int64_t> numbers) const override;
@@ -31,6 +30,8 @@ class HostPoints : public PointSource<T> {
                                          VectorView<const T> weights) const override;
 
  protected:
+  core::ColumnRanges own_column_ranges() const override;
+
   using PointSource<T>::points_;
   using PointSource<T>::host_weights_;
 

@@ -60,7 +60,7 @@ class PointSource {
   int threads() const { return threads_; }
 
   /// Returns the range of each column over the points of all ranks. Throws InputError for the first invalid value.
-  virtual core::ColumnRanges column_ranges() const = 0;
+  core::ColumnRanges column_ranges() const;
   /// Replaces the points by a copy with rows of unit length. Throws InputError for a row of zeros.
   virtual void to_unit_rows() = 0;
   /// Returns mean_column_variance() (statistics.hpp) if the source can compute it, otherwise no value.
@@ -103,6 +103,9 @@ class PointSource {
   virtual const GpuPoints<T>* gpu() const { return nullptr; }
 
  protected:
+  /// Returns the range of each column over this rank's points. Throws InputError for the first invalid value.
+  virtual core::ColumnRanges own_column_ranges() const = 0;
+
   PointSource(MatrixView<const T> points, VectorView<const T> host_weights, int threads, std::stop_token stop,
               const core::RankRows& rank_rows)
       : points_(points), host_weights_(host_weights), rank_rows_(rank_rows), stop_(std::move(stop)), threads_(threads) {

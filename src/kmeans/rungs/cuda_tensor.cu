@@ -48,6 +48,7 @@
 #include <cuda_runtime.h>
 
 #include "cuda/tensor_map.hpp"
+#include "execution/rank_sums.hpp"
 #include "kmeans/assign/chain.cuh"
 #include "kmeans/assign/half_rows.cuh"
 #include "kmeans/assign/pipeline.cuh"
@@ -201,11 +202,23 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   }
 }
 
+/// Words that the ranks add up together with the sums of an iteration.
+struct RankWords {
+  Word changed;  ///< number of changed labels
+  Word looks;    ///< number of ranks that want to leave the loop after this iteration
+  Word stops;    ///< number of ranks on which a stop was requested
+};
+
 /// The results of an iteration that the host reads.
 struct StepOutcome {
   PassCounters counters;
   UpdateState update;
+  RankWords of_ranks;  ///< set only if there are several ranks
 };
+
+__global__ void note_step(const PassCounters* counters, bool looks, bool stops, RankWords* words) {
+  *words = {counters->changed, looks ? 1u : 0u, stops ? 1u : 0u};
+}
 
 template <class T>
 class TensorEngine final : public RankPasses<T> {
@@ -227,7 +240,7 @@ class TensorEngine final : public RankPasses<T> {
         beginnings_(is_pipelined_ ? tensor_padded(job.problem().n(), tile_points()) / tile_points() : 0), all_(1),
         cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
         next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1),
-        portions_(job.problem().stop, 0x1p38) {
+        portions_(stop_of(job.problem()), 0x1p38) {
     describe();
     prepare_points();
   }
@@ -245,22 +258,28 @@ class TensorEngine final : public RankPasses<T> {
     const auto start = core::Clock::now();
     while (static_cast<int>(steps.records.size()) < rules.iterations) {
       const auto step_start = core::Clock::now();
-      launch_pass();
+      if (ranks_ == nullptr) launch_pass();
+      else
+        launch_pass_on_ranks(core::seconds_since(start) > look_seconds ||
+                             std::ssize(steps.records) + 1 == rules.iterations);
       launch_update();
       fetch_outcome();
-      const UpdateState& update = host_outcome_[0].update;
+      const StepOutcome& outcome = host_outcome_[0];
+      const UpdateState& update = outcome.update;
+      if (ranks_ != nullptr && outcome.of_ranks.stops > 0) break;
       steps.needs_frame = pass_is_pending_ = is_for_the_frame(update);
       if (pass_is_pending_) break;
       std::swap(centroids_, next_);
       steps.same_centroids = update.different == 0;
-      const std::int64_t changed = host_outcome_[0].counters.changed;
-      moved_since_ordered_ += changed;
+      const std::int64_t own_changed = outcome.counters.changed;
+      const auto changed = ranks_ == nullptr ? own_changed : static_cast<std::int64_t>(outcome.of_ranks.changed);
+      moved_since_ordered_ += own_changed;
       steps.records.push_back({update.explained, changed, update.shift, core::seconds_since(step_start)});
       if (changed == 0 || (rules.shift_limit > 0 && update.shift <= rules.shift_limit) ||
           (rules.changed_limit > 0 && changed <= rules.changed_limit))
         break;
-      if (is_worth_ordering(changed)) order_points();
-      if (core::seconds_since(start) > look_seconds) break;
+      if (is_worth_ordering(own_changed)) order_points();
+      if (ranks_ == nullptr ? core::seconds_since(start) > look_seconds : outcome.of_ranks.looks > 0) break;
     }
     centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
     stream.wait();
@@ -283,13 +302,24 @@ class TensorEngine final : public RankPasses<T> {
   }
 
   std::int64_t make_pass(MatrixView<const T> centroids) override {
-    run_pass(centroids);
-    fetch_sums(device_sums_, sums_, job_.stream());
+    if (!pass_is_pending_) run_pass(centroids);
+    pass_is_pending_ = false;
+    bring_sums();
     const std::int64_t changed = host_outcome_[0].counters.changed;
     moved_since_ordered_ += changed;
     if (is_worth_ordering(changed)) order_points();
     return changed;
   }
+
+  bool can_iterate() const override { return true; }
+
+  void connect() override {
+    core::Ranks& ranks = job_.problem().ranks();
+    ranks_ = &execution::RankSums::of(ranks, job_.gpu().index);
+    ranks.agree([&] { sums_of_ranks_ = cuda::DeviceBuffer<Word>(device_sums_.size()); });
+  }
+
+  void bring_sums() override { fetch_sums(device_sums_, sums_, job_.stream()); }
 
   void bring_labels(std::int32_t* labels) override {
     cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), job_.stream());
@@ -312,10 +342,15 @@ class TensorEngine final : public RankPasses<T> {
   // Number of lists with 4 bytes per point; see describe().
   static constexpr std::int64_t list_words = tensor_list_words;
   static constexpr double look_seconds = 0.25;  // seconds between two polls of progress and stop requests
+  static constexpr std::int64_t words_of_ranks = sizeof(RankWords) / sizeof(Word);
 
   // Blocks of kernels with streamed points have 512 threads; blocks with resident points have 256.
   using Few = Tile<true>;
   using Many = Tile<false>;
+
+  static const std::stop_token& stop_of(const Problem<T>& problem) {
+    return problem.ranks().is_alone() ? problem.stop : problem.ranks().asked();
+  }
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
@@ -419,7 +454,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.weights_on_grid = statistics.weights_are_on_grid();
     update_.weight_scale = statistics.weight_scale;
     update_.coordinate_scale = statistics.coordinate_scale;
-    device_sums_ = cuda::DeviceBuffer<Word>(sum_words(update_));
+    device_sums_ = cuda::DeviceBuffer<Word>(sum_words(update_) + words_of_ranks);
     update_.sums = device_sums_.data();
     update_.sizes = cluster_counters_.data();
     update_.cursors = cluster_counters_.data() + problem.k();
@@ -609,21 +644,44 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("add_entries");
   }
 
+  /// Runs a pass over the points of all ranks, and adds up their sums. `looks`: true if this rank wants to leave the
+  /// loop after this iteration. After a stop request the results are invalid, but the ranks still meet.
+  void launch_pass_on_ranks(bool looks) {
+    const cuda::Stream& stream = job_.stream();
+    const std::stop_token& stop = job_.problem().ranks().asked();
+    try {
+      launch_pass();
+    } catch (const InterruptedError&) {
+      // stop_requested() is true from here on
+    }
+    const std::int64_t sums = sum_words(update_);
+    note_step<<<1, 1, 0, stream>>>(filter_.counters, looks, stop.stop_requested(),
+                                   reinterpret_cast<RankWords*>(device_sums_.data() + sums));
+    cuda::check_launch("note_step");
+    ranks_->add_up(device_sums_.data(), sums_of_ranks_.data(), device_sums_.size(), stream);
+    cuda::check(cudaMemcpyAsync(&outcome_.data()->of_ranks, sums_of_ranks_.data() + sums, sizeof(RankWords),
+                                cudaMemcpyDeviceToDevice, stream),
+                "cudaMemcpyAsync");
+  }
+
   void launch_update() {
     const cuda::Stream& stream = job_.stream();
-    find_empty<T><<<blocks_for(update_.k, 256), 256, 0, stream>>>(update_);
+    ExactUpdateJob<T> update = update_;
+    if (ranks_ != nullptr) update.sums = sums_of_ranks_.data();
+    find_empty<T><<<blocks_for(update.k, 256), 256, 0, stream>>>(update);
     cuda::check_launch("find_empty");
-    new_centroids<T><<<blocks(8), 256, 0, stream>>>(update_);
+    new_centroids<T><<<blocks(8), 256, 0, stream>>>(update);
     cuda::check_launch("new_centroids");
-    judge_centroids<T><<<blocks_for(std::int64_t{update_.k} * 32, 256), 256, 0, stream>>>(update_);
+    judge_centroids<T><<<blocks_for(std::int64_t{update.k} * 32, 256), 256, 0, stream>>>(update);
     cuda::check_launch("judge_centroids");
-    judge_step<T><<<1, 256, 0, stream>>>(update_);
+    judge_step<T><<<1, 256, 0, stream>>>(update);
     cuda::check_launch("judge_step");
   }
 
   void fetch_outcome() {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
-    job_.stream().wait();
+    if (ranks_ == nullptr) job_.stream().wait();
+    else ranks_->wait(job_.stream());
     rechecked_ += earlier_doubtful_ + host_outcome_[0].counters.doubtful;
     assignments_ += filter_.n;
   }
@@ -675,7 +733,9 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<T> next_;
   cuda::DeviceBuffer<double> parts_;
-  cuda::DeviceBuffer<Word> device_sums_;
+  cuda::DeviceBuffer<Word> device_sums_;    ///< the sums, followed by RankWords
+  execution::RankSums* ranks_ = nullptr;    ///< set if the GPUs of several ranks iterate together
+  cuda::DeviceBuffer<Word> sums_of_ranks_;  ///< the totals of device_sums_ over the ranks
   cuda::DeviceBuffer<StepOutcome> outcome_;
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;

@@ -66,7 +66,7 @@ Execution on_gpu(std::string variant = "") {
 
 template <class T>
 std::unique_ptr<GpuPoints<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights = {}) {
-  return std::make_unique<GpuPoints<T>>(points, weights, on_gpu(), 0);
+  return std::make_unique<GpuPoints<T>>(points, weights, on_gpu(), 0, core::RankRows(points.rows()));
 }
 
 // ------------------------------------------------------------------------------------------------ fits

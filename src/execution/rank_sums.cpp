@@ -1,0 +1,163 @@
+#include "execution/rank_sums.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/shared_library.hpp"
+#include "cuda/pinned.hpp"
+#include "gradus/communicator.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::execution {
+
+namespace {
+
+using Word = RankSums::Word;
+
+/// The functions of NCCL that are used here. The library is opened at run time, so that Gradus does not depend on it.
+struct Nccl {
+  struct Connection;
+  struct Id {
+    std::array<char, 128> bytes;
+  };
+  static constexpr int of_uint64 = 5;  // ncclUint64
+  static constexpr int by_sum = 0;     // ncclSum
+
+  const core::SharedLibrary library{"libnccl.so.2", "libnccl.so"};
+  int (*get_unique_id)(Id*) = nullptr;
+  int (*init_rank)(Connection**, int, Id, int) = nullptr;
+  int (*all_reduce)(const void*, void*, std::size_t, int, int, Connection*, cudaStream_t) = nullptr;
+  int (*get_async_error)(Connection*, int*) = nullptr;
+  int (*abort)(Connection*) = nullptr;
+  const char* (*get_error_string)(int) = nullptr;
+
+  Nccl() {
+    if (!library) return;
+    get_unique_id = library.find<decltype(get_unique_id)>("ncclGetUniqueId");
+    init_rank = library.find<decltype(init_rank)>("ncclCommInitRank");
+    all_reduce = library.find<decltype(all_reduce)>("ncclAllReduce");
+    get_async_error = library.find<decltype(get_async_error)>("ncclCommGetAsyncError");
+    abort = library.find<decltype(abort)>("ncclCommAbort");
+    get_error_string = library.find<decltype(get_error_string)>("ncclGetErrorString");
+  }
+  explicit operator bool() const {
+    return get_unique_id != nullptr && init_rank != nullptr && all_reduce != nullptr && get_async_error != nullptr &&
+           abort != nullptr && get_error_string != nullptr;
+  }
+  void check(int result, const char* call) const {
+    if (result != 0) throw Error(std::string("NCCL: ") + call + ": " + get_error_string(result));
+  }
+};
+
+const Nccl& nccl() {
+  static const Nccl functions;
+  return functions;
+}
+
+class NcclSums final : public RankSums {
+ public:
+  NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
+    nccl().check(nccl().init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
+  }
+  // There is no destructor that closes the connection: at the end of the process, CUDA may have shut down.
+
+  void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
+    nccl().check(nccl().all_reduce(own, all, static_cast<std::size_t>(count), Nccl::of_uint64, Nccl::by_sum,
+                                   connection_, stream),
+                 "ncclAllReduce");
+  }
+
+  void wait(const cuda::Stream& stream) override {
+    while (true) {
+      const cudaError_t state = cudaStreamQuery(stream);
+      if (state != cudaErrorNotReady) return cuda::check(state, "the work in the stream");
+      if (communicator_.has_ended()) end();
+    }
+  }
+
+  bool uses_nccl() const override { return true; }
+
+ private:
+  [[noreturn]] void end() {
+    nccl().abort(connection_);
+    std::array<std::uint64_t, 1> none{};
+    communicator_.sum(none);  // throws the communicator's error
+    throw Error("another rank has given up");
+  }
+
+  Communicator& communicator_;
+  Nccl::Connection* connection_ = nullptr;
+};
+
+class HostSums final : public RankSums {
+ public:
+  explicit HostSums(Communicator& communicator) : communicator_(communicator) {}
+
+  void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
+    if (words_.size() < count) words_ = cuda::PinnedBuffer<std::uint64_t>(count);
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Word);
+    cuda::check(cudaMemcpyAsync(words_.data(), own, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+    stream.wait();
+    communicator_.sum({words_.data(), static_cast<std::size_t>(count)});
+    cuda::check(cudaMemcpyAsync(all, words_.data(), bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+  }
+
+  void wait(const cuda::Stream& stream) override { stream.wait(); }
+
+  bool uses_nccl() const override { return false; }
+
+ private:
+  Communicator& communicator_;
+  cuda::PinnedBuffer<std::uint64_t> words_;
+};
+
+/// What a rank tells the others before they connect.
+struct Endpoint {
+  std::array<char, 16> gpu;  ///< the identity of the GPU, which is the same in all processes
+  bool has_nccl;
+};
+
+Endpoint endpoint_of(int gpu) {
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties");
+  Endpoint endpoint{};
+  std::memcpy(endpoint.gpu.data(), properties.uuid.bytes, endpoint.gpu.size());
+  endpoint.has_nccl = static_cast<bool>(nccl());
+  return endpoint;
+}
+
+}  // namespace
+
+RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
+  Communicator& communicator = ranks.communicator();
+  std::shared_ptr<RankSums>& sums = communicator.gpu_sums_;
+  if (sums) return *sums;  // the ranks connect together, so all of them are connected or none is
+  std::set<std::array<char, 16>> gpus;
+  bool all_have_nccl = true;
+  for (const Endpoint& one : ranks.gather([&] { return endpoint_of(gpu); })) {
+    gpus.insert(one.gpu);
+    all_have_nccl = all_have_nccl && one.has_nccl;
+  }
+  if (!all_have_nccl || std::ssize(gpus) < ranks.size()) {
+    sums = std::make_shared<HostSums>(communicator);
+    return *sums;
+  }
+  const std::vector<Nccl::Id> id = ranks.from(0, [] {
+    std::vector<Nccl::Id> made(1);
+    nccl().check(nccl().get_unique_id(made.data()), "ncclGetUniqueId");
+    return made;
+  });
+  sums =
+      ranks.agree([&]() -> std::shared_ptr<RankSums> { return std::make_shared<NcclSums>(communicator, id.front()); });
+  return *sums;
+}
+
+}  // namespace gradus::execution

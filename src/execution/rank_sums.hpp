@@ -1,0 +1,35 @@
+// Sums over the GPUs of the ranks of a job, for data that stays on these GPUs. Only units compiled with CUDA include
+// this file.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/stream.hpp"
+#include "ranks/ranks.hpp"
+
+namespace gradus::execution {
+
+/// Adds up words of the ranks. NCCL does it if it can be opened and if each rank has a GPU of its own. Otherwise the
+/// words go through host memory.
+class RankSums {
+ public:
+  using Word = unsigned long long;
+
+  RankSums() = default;
+  RankSums(const RankSums&) = delete;
+  RankSums& operator=(const RankSums&) = delete;
+  virtual ~RankSums() = default;
+
+  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks connects their GPUs, which
+  /// takes a second or more. Collective. `gpu` is the calling thread's current device.
+  static RankSums& of(core::Ranks& ranks, int gpu);
+
+  /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. Both
+  /// arrays are on this rank's GPU and do not overlap.
+  virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
+  /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, for then a sum never ends.
+  virtual void wait(const cuda::Stream& stream) = 0;
+  virtual bool uses_nccl() const = 0;
+};
+
+}  // namespace gradus::execution

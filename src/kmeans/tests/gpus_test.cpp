@@ -1,0 +1,161 @@
+// Tests calls on several GPUs of this process (Execution::gpus). They must give the same bits as the CPU. A machine
+// with one GPU plays several of them. On a machine without a GPU, the tests are skipped with a message.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kmeans/problem.hpp"
+#include "kmeans/tests/ranks_job.hpp"
+#include "tests/on_gpu.hpp"
+
+namespace gradus {
+namespace {
+
+using tests::all_inits;
+using tests::Data;
+using tests::error_of;
+using tests::Job;
+using tests::make_job;
+using tests::same_bits;
+using tests::Size;
+
+Execution on_processor() {
+  Execution execution;
+  execution.device = Device::cpu;
+  return execution;
+}
+
+/// Lists of GPUs: one GPU that plays several, and all GPUs of the machine if there are several.
+std::vector<std::vector<int>> lists_of_gpus() {
+  std::vector<std::vector<int>> lists{{0}, {0, 0}, {0, 0, 0}};
+  std::vector<int> all;
+  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+    if (gpu.usable) all.push_back(gpu.index);
+  if (all.size() > 1) {
+    lists.push_back(all);
+    lists.push_back({all[1], all[0]});
+  }
+  return lists;
+}
+
+Execution on_gpus(const std::vector<int>& gpus) {
+  Execution execution;
+  execution.gpus = gpus;
+  return execution;
+}
+
+template <class T>
+class KMeansGpus : public tests::OnGpu {};
+using Elements = testing::Types<float, double>;
+TYPED_TEST_SUITE(KMeansGpus, Elements);
+
+TYPED_TEST(KMeansGpus, fit_with_the_bits_of_the_processor) {
+  using T = TypeParam;
+  // The sizes include fewer rows than GPUs, a single column, more clusters than a GPU has rows, and rows for each of
+  // the variants that the library chooses.
+  const Size sizes[] = {{2, 3, 2}, {700, 1, 6}, {611, 3, 9}, {400, 40, 33}, {900, 16, 500}, {3000, 130, 70}};
+  constexpr Data datas[] = {Data::plain, Data::wild, Data::duplicates, Data::ends};
+  int number = 0;
+  for (const Size size : sizes)
+    for (const KMeansInit init : all_inits)
+      for (const bool weighted : {false, true}) {
+        const Job<T> job = make_job<T>(size.n, size.d, size.k, datas[number % 4], init, weighted);
+        const KMeansMemory<T> memory = job.memory(0, size.n);
+        const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
+        for (const std::vector<int>& gpus : lists_of_gpus()) {
+          const KMeansResult<T> found = kmeans(job.points, job.options, memory, on_gpus(gpus));
+          EXPECT_EQ(difference(one, found, 0, size.n), "")
+              << number << " on " << gpus.size() << " GPUs, by " << found.report.variant;
+        }
+        ++number;
+      }
+}
+
+TYPED_TEST(KMeansGpus, fit_with_every_option) {
+  using T = TypeParam;
+  for (const tests::Change& change : tests::changes_of_options) {
+    Job<T> job = make_job<T>(2500, 24, 20, Data::plain, KMeansInit::kmeans_parallel, true);
+    change.make(job.options);
+    const KMeansMemory<T> memory = job.memory(0, 2500);
+    const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
+    for (const std::vector<int>& gpus : lists_of_gpus())
+      EXPECT_EQ(difference(one, kmeans(job.points, job.options, memory, on_gpus(gpus)), 0, 2500), "")
+          << change.name << " on " << gpus.size() << " GPUs";
+  }
+}
+
+TYPED_TEST(KMeansGpus, choose_the_same_first_rows) {
+  using T = TypeParam;
+  for (const KMeansInit init : all_inits)
+    for (const bool weighted : {false, true}) {
+      const Job<T> job = make_job<T>(1200, 50, 40, Data::plain, init, weighted);
+      const auto one = kmeans_initial_centroids(job.points, job.options, job.memory(0, 1200), on_processor());
+      for (const std::vector<int>& gpus : lists_of_gpus()) {
+        const auto found = kmeans_initial_centroids(job.points, job.options, job.memory(0, 1200), on_gpus(gpus));
+        EXPECT_EQ(one.rows, found.rows);
+        EXPECT_TRUE(same_bits(one.centroids, found.centroids));
+      }
+    }
+}
+
+TYPED_TEST(KMeansGpus, predict_and_transform) {
+  using T = TypeParam;
+  for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
+    Job<T> job = make_job<T>(1500, 20, 12, Data::plain, KMeansInit::random, false);
+    job.options.metric = metric;
+    const KMeansResult<T> fit = kmeans(job.points, job.options, {}, on_processor());
+    const KMeansModel<T> model = kmeans_model(fit);
+    const KMeansPrediction one = kmeans_predict(model, job.points.view(), {}, on_processor());
+    const Matrix<T> distances = kmeans_transform(model, job.points.view(), on_processor());
+    for (const std::vector<int>& gpus : lists_of_gpus()) {
+      const KMeansPrediction found = kmeans_predict(model, job.points.view(), {}, on_gpus(gpus));
+      EXPECT_TRUE(same_bits(one.labels.data(), found.labels.data(), 1500));
+      EXPECT_TRUE(same_bits(&one.inertia, &found.inertia, 1));
+      EXPECT_TRUE(same_bits(distances, kmeans_transform(model, job.points.view(), on_gpus(gpus))));
+    }
+  }
+}
+
+TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(400, 5, 4, Data::plain, KMeansInit::random, false);
+  const std::string message = error_of<UnsupportedError>([&] {
+    Execution execution = on_gpus({0, 0});
+    execution.variant = "cuda_naive";
+    kmeans(job.points, job.options, {}, execution);
+  });
+  EXPECT_TRUE(tests::contains(message, "cuda_tensor")) << message;
+  EXPECT_TRUE(tests::contains(error_of<UnsupportedError>([&] {
+                                kmeans(job.points, job.options, {}, on_gpus({0, 999}));
+                              }),
+                              "999"));
+  job.points(399, 2) = std::numeric_limits<T>::quiet_NaN();
+  const std::string where = error_of<InputError>([&] { kmeans(job.points, job.options, {}, on_gpus({0, 0, 0})); });
+  EXPECT_TRUE(tests::contains(where, "row 399")) << where;
+}
+
+TYPED_TEST(KMeansGpus, stop_on_request_from_another_thread) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(60000, 64, 300, Data::wild, KMeansInit::random, false);
+  job.options.max_iterations = 1000000;
+  job.options.tolerance = 0;
+  std::stop_source source;
+  Execution execution = on_gpus({0, 0});
+  execution.stop = source.get_token();
+  execution.progress = [&](const Progress& progress) {
+    if (progress.phase == "iteration") source.request_stop();
+  };
+  bool interrupted = false;
+  try {
+    const KMeansResult<T> done = kmeans(job.points, job.options, {}, execution);
+    interrupted = done.converged;  // the fit was too short
+  } catch (const InterruptedError&) {
+    interrupted = true;
+  }
+  EXPECT_TRUE(interrupted);
+}
+
+}  // namespace
+}  // namespace gradus
