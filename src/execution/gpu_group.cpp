@@ -8,6 +8,7 @@
 
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/gpu_job.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 #include "ranks/thread_group.hpp"
@@ -81,6 +82,27 @@ void GpuGroup::describe(RunReport& report) const {
     names += (names.empty() ? "" : " + ") + std::to_string(of_one_name) + " x " + name(index);
   }
   report.device = names;
+}
+
+GpuStart::GpuStart(const Execution& execution) {
+  const bool is_for_gpus = execution.device == Device::gpu || !execution.gpus.empty();
+  if (!is_for_gpus || execution.communicator != nullptr) return;
+  thread_ = std::thread([asked = execution]() mutable {
+    asked.progress = {};
+    if (asked.gpus.empty()) asked.gpus = {asked.gpu};
+    try {
+      GpuGroup(asked).run([&](int /*rank*/, const Execution& here) {
+        connect_gpu(here);
+        return 0;
+      });
+    } catch (...) {
+      // The job will meet the same error and report it.
+    }
+  });
+}
+
+GpuStart::~GpuStart() {
+  if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace gradus::execution

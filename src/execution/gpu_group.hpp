@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -49,6 +50,19 @@ class GpuGroup {
 
   const Execution& execution_;
   std::shared_ptr<core::ThreadGroup> group_;
+};
+
+/// Starts the GPUs of a request, and connects them, while the caller does something else, such as reading a file. The
+/// destructor waits until they are ready. Errors are left to the job.
+class GpuStart {
+ public:
+  explicit GpuStart(const Execution& execution);
+  GpuStart(const GpuStart&) = delete;
+  GpuStart& operator=(const GpuStart&) = delete;
+  ~GpuStart();
+
+ private:
+  std::thread thread_;
 };
 
 }  // namespace gradus::execution

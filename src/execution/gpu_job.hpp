@@ -23,4 +23,7 @@ std::uint64_t gpu_memory_to_take(const Execution& execution);
 template <class T>
 Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Execution& execution);
 
+/// Starts the GPU of a request, and connects it to the GPUs of the other ranks if there are any. Collective.
+void connect_gpu(const Execution& execution);
+
 }  // namespace gradus::execution

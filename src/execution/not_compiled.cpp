@@ -7,6 +7,7 @@ namespace gradus::execution {
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution&, std::uint64_t) { core::not_compiled("CUDA"); }
 
 std::uint64_t gpu_memory_to_take(const Execution&) { core::not_compiled("CUDA"); }
+void connect_gpu(const Execution&) { core::not_compiled("CUDA"); }
 
 template <class T>
 Matrix<T> copy_to_host(MatrixView<const T>, const char*, const Execution&) {

@@ -13,6 +13,7 @@
 
 #include "core/shared_library.hpp"
 #include "cuda/pinned.hpp"
+#include "execution/gpu_job.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 
@@ -66,6 +67,14 @@ class NcclSums final : public RankSums {
  public:
   NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
     nccl().check(nccl().init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
+    // The first sum of a size completes the connection, which takes long.
+    constexpr std::int64_t most = std::int64_t{1} << 18;
+    cuda::DeviceBuffer<Word> own(most);
+    cuda::DeviceBuffer<Word> all(most);
+    const cuda::Stream stream;
+    own.clear(stream);
+    for (const std::int64_t count : {std::int64_t{1}, most}) add_up(own.data(), all.data(), count, stream);
+    wait(stream);
   }
   // There is no destructor that closes the connection: at the end of the process, CUDA may have shut down.
 
@@ -158,6 +167,12 @@ RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
   sums =
       ranks.agree([&]() -> std::shared_ptr<RankSums> { return std::make_shared<NcclSums>(communicator, id.front()); });
   return *sums;
+}
+
+void connect_gpu(const Execution& execution) {
+  const std::shared_ptr<cuda::Job> job = start_gpu_job(execution);
+  core::Ranks ranks(*execution.communicator, execution.stop);
+  if (ranks.size() > 1) RankSums::of(ranks, execution.gpu);
 }
 
 }  // namespace gradus::execution

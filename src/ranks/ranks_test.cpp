@@ -126,5 +126,68 @@ TEST(Ranks, AloneLetThrownExceptionsPass) {
             "it cannot be");
 }
 
+// Words of which the ranks combine shares: fewer than ranks, and numbers that no number of ranks divides.
+TEST(ThreadGroup, CombinesAnyNumberOfWords) {
+  for (const int size : {1, 2, 3, 7}) {
+    ThreadGroup group(size);
+    group.run([&](Communicator& communicator) {
+      for (const std::size_t count : {0, 1, 2, 5, 1000}) {
+        std::vector<std::uint64_t> words(count);
+        std::vector<double> numbers(count);
+        for (std::size_t index = 0; index < count; ++index) {
+          words[index] = ~std::uint64_t{0} - index + static_cast<std::uint64_t>(communicator.rank());
+          numbers[index] = static_cast<double>((index + static_cast<std::size_t>(communicator.rank())) % 5);
+        }
+        std::vector<double> least = numbers;
+        communicator.sum(words);
+        communicator.greatest(numbers);
+        communicator.least(least);
+        for (std::size_t index = 0; index < count; ++index) {
+          const auto ranks = static_cast<std::uint64_t>(size);
+          EXPECT_EQ(words[index], ranks * (~std::uint64_t{0} - index) + ranks * (ranks - 1) / 2);
+          double most = 0;
+          double fewest = 4;
+          for (std::size_t rank = 0; rank < ranks; ++rank) {
+            most = std::max(most, static_cast<double>((index + rank) % 5));
+            fewest = std::min(fewest, static_cast<double>((index + rank) % 5));
+          }
+          EXPECT_EQ(numbers[index], most);
+          EXPECT_EQ(least[index], fewest);
+        }
+      }
+    });
+    EXPECT_FALSE(group.has_ended());
+  }
+}
+
+TEST(ThreadGroup, ReportsTheErrorAndNotItsConsequences) {
+  for (int culprit = 0; culprit < 4; ++culprit) {
+    ThreadGroup group(4);
+    EXPECT_EQ(tests::error_of<InputError>([&] {
+                group.run([&](Communicator& communicator) {
+                  std::vector<std::uint64_t> words(1);
+                  communicator.sum(words);
+                  if (communicator.rank() == culprit) throw InputError("row 7 is bad");
+                  communicator.sum(words);
+                });
+              }),
+              "row 7 is bad");
+    EXPECT_TRUE(group.has_ended());
+  }
+}
+
+TEST(ThreadGroup, RunsOneJobAfterAnother) {
+  ThreadGroup group(3);
+  for (int job = 0; job < 50; ++job) {
+    std::vector<std::uint64_t> sums(3);
+    group.run([&](Communicator& communicator) {
+      std::vector<std::uint64_t> words{static_cast<std::uint64_t>(job)};
+      communicator.sum(words);
+      sums[static_cast<std::size_t>(communicator.rank())] = words[0];
+    });
+    EXPECT_EQ(sums, std::vector<std::uint64_t>(3, static_cast<std::uint64_t>(3 * job)));
+  }
+}
+
 }  // namespace
 }  // namespace gradus::core
