@@ -1,4 +1,4 @@
-// Jobs on several GPUs of this process (Execution::gpus): one rank per GPU, each on a thread of its own.
+// Jobs on several GPUs of this process (Execution::gpus): one rank per GPU, each on a separate thread.
 #pragma once
 
 #include <functional>

@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/shared_library.hpp"
+#include "cuda/peer_sums.hpp"
 #include "cuda/pinned.hpp"
 #include "execution/gpu_job.hpp"
 #include "gradus/communicator.hpp"
@@ -63,6 +66,42 @@ const Nccl& nccl() {
   return functions;
 }
 
+/// Waits for the work in the stream. If another rank has given up, calls abort(), which ends the sums in the stream.
+template <class Abort>
+void wait_unless_ended(const cuda::Stream& stream, Communicator& communicator, const Abort& abort) {
+  while (true) {
+    const cudaError_t state = cudaStreamQuery(stream);
+    if (state != cudaErrorNotReady) return cuda::check(state, "the work in the stream");
+    if (!communicator.has_ended()) continue;
+    abort();
+    std::array<std::uint64_t, 1> none{};
+    communicator.sum(none);  // throws the communicator's error
+    throw Error("another rank has given up");
+  }
+}
+
+class PeerRankSums final : public RankSums {
+ public:
+  PeerRankSums(core::Ranks& ranks, std::span<const int> gpus)
+      : communicator_(ranks.communicator()), sums_(ranks.rank(), gpus) {}
+
+  void connect(core::Ranks& ranks) {
+    sums_.connect(ranks.gather([&] { return sums_.mailbox(); }));
+  }
+
+  void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
+    sums_.add_up(own, all, count, stream);
+  }
+  void wait(const cuda::Stream& stream) override {
+    wait_unless_ended(stream, communicator_, [this] { sums_.abort(); });
+  }
+  Way way() const override { return Way::peers; }
+
+ private:
+  Communicator& communicator_;
+  cuda::PeerSums sums_;
+};
+
 class NcclSums final : public RankSums {
  public:
   NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
@@ -85,23 +124,12 @@ class NcclSums final : public RankSums {
   }
 
   void wait(const cuda::Stream& stream) override {
-    while (true) {
-      const cudaError_t state = cudaStreamQuery(stream);
-      if (state != cudaErrorNotReady) return cuda::check(state, "the work in the stream");
-      if (communicator_.has_ended()) end();
-    }
+    wait_unless_ended(stream, communicator_, [this] { nccl().abort(connection_); });
   }
 
-  bool uses_nccl() const override { return true; }
+  Way way() const override { return Way::nccl; }
 
  private:
-  [[noreturn]] void end() {
-    nccl().abort(connection_);
-    std::array<std::uint64_t, 1> none{};
-    communicator_.sum(none);  // throws the communicator's error
-    throw Error("another rank has given up");
-  }
-
   Communicator& communicator_;
   Nccl::Connection* connection_ = nullptr;
 };
@@ -121,51 +149,73 @@ class HostSums final : public RankSums {
 
   void wait(const cuda::Stream& stream) override { stream.wait(); }
 
-  bool uses_nccl() const override { return false; }
+  Way way() const override { return Way::host; }
 
  private:
   Communicator& communicator_;
   cuda::PinnedBuffer<std::uint64_t> words_;
 };
 
-/// What a rank tells the others before they connect.
+/// A description of a rank for the others, sent before they connect.
 struct Endpoint {
-  std::array<char, 16> gpu;  ///< the identity of the GPU, which is the same in all processes
+  std::array<char, 16> gpu;              ///< the identity of the GPU, which is the same in all processes
+  std::array<std::uint64_t, 2> process;  ///< a random number that no other process has
+  int index;                             ///< the index of the GPU in this process
   bool has_nccl;
 };
 
 Endpoint endpoint_of(int gpu) {
+  static const std::array<std::uint64_t, 2> process = [] {
+    std::random_device random;
+    const auto word = [&] { return std::uint64_t{random()} << 32 | random(); };
+    return std::array{word(), word()};
+  }();
   cudaDeviceProp properties{};
   cuda::check(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties");
   Endpoint endpoint{};
   std::memcpy(endpoint.gpu.data(), properties.uuid.bytes, endpoint.gpu.size());
+  endpoint.process = process;
+  endpoint.index = gpu;
   endpoint.has_nccl = static_cast<bool>(nccl());
   return endpoint;
+}
+
+/// Connects the ranks by the best way. Collective.
+std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
+  Communicator& communicator = ranks.communicator();
+  const std::vector<Endpoint> all = ranks.gather([&] { return endpoint_of(gpu); });
+  std::set<std::array<char, 16>> different;
+  std::vector<int> gpus;
+  for (const Endpoint& one : all) {
+    different.insert(one.gpu);
+    gpus.push_back(one.index);
+  }
+  const bool can_share = different.size() == all.size();
+  const bool is_one_process =
+      std::ranges::all_of(all, [&](const Endpoint& one) { return one.process == all.front().process; });
+  if (RankSums::best_way <= RankSums::Way::peers && can_share && is_one_process &&
+      ranks.size() <= cuda::PeerSums::most_gpus && ranks.all([&] { return cuda::PeerSums::reaches(gpu, gpus); })) {
+    auto sums = ranks.agree([&] { return std::make_shared<PeerRankSums>(ranks, gpus); });
+    sums->connect(ranks);
+    return sums;
+  }
+  if (RankSums::best_way <= RankSums::Way::nccl && can_share && std::ranges::all_of(all, &Endpoint::has_nccl)) {
+    const std::vector<Nccl::Id> id = ranks.from(0, [] {
+      std::vector<Nccl::Id> made(1);
+      nccl().check(nccl().get_unique_id(made.data()), "ncclGetUniqueId");
+      return made;
+    });
+    return ranks.agree([&] { return std::make_shared<NcclSums>(communicator, id.front()); });
+  }
+  return std::make_shared<HostSums>(communicator);
 }
 
 }  // namespace
 
 RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
-  Communicator& communicator = ranks.communicator();
-  std::shared_ptr<RankSums>& sums = communicator.gpu_sums_;
-  if (sums) return *sums;  // the ranks connect together, so all of them are connected or none is
-  std::set<std::array<char, 16>> gpus;
-  bool all_have_nccl = true;
-  for (const Endpoint& one : ranks.gather([&] { return endpoint_of(gpu); })) {
-    gpus.insert(one.gpu);
-    all_have_nccl = all_have_nccl && one.has_nccl;
-  }
-  if (!all_have_nccl || std::ssize(gpus) < ranks.size()) {
-    sums = std::make_shared<HostSums>(communicator);
-    return *sums;
-  }
-  const std::vector<Nccl::Id> id = ranks.from(0, [] {
-    std::vector<Nccl::Id> made(1);
-    nccl().check(nccl().get_unique_id(made.data()), "ncclGetUniqueId");
-    return made;
-  });
-  sums =
-      ranks.agree([&]() -> std::shared_ptr<RankSums> { return std::make_shared<NcclSums>(communicator, id.front()); });
+  std::shared_ptr<RankSums>& sums = ranks.communicator().gpu_sums_;
+  // The ranks connect together, so all of them are connected or none is.
+  if (!sums) sums = connected(ranks, gpu);
   return *sums;
 }
 

@@ -9,11 +9,18 @@
 
 namespace gradus::execution {
 
-/// Adds up words of the ranks. NCCL does it if it can be opened and if each rank has a GPU of its own. Otherwise the
-/// words go through host memory.
+/// Adds up words of the ranks.
 class RankSums {
  public:
   using Word = unsigned long long;
+
+  /// The ways to add up, best first. The ranks use the first one that they all can use.
+  enum class Way : std::uint8_t {
+    peers,  ///< the GPUs of one process read each other's memory
+    nccl,   ///< NCCL, if it can be opened and if no two ranks share a GPU
+    host    ///< through host memory
+  };
+  static inline Way best_way = Way::peers;  ///< for tests: leaves out the ways before it
 
   RankSums() = default;
   RankSums(const RankSums&) = delete;
@@ -29,7 +36,7 @@ class RankSums {
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
   /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, for then a sum never ends.
   virtual void wait(const cuda::Stream& stream) = 0;
-  virtual bool uses_nccl() const = 0;
+  virtual Way way() const = 0;
 };
 
 }  // namespace gradus::execution

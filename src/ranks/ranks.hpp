@@ -48,7 +48,7 @@ class Ranks {
   bool is_first() const { return rank_ == 0; }
   /// Returns the communicator. The job must not be without ranks.
   Communicator& communicator() const { return *communicator_; }
-  /// Returns the caller's stop token, for work that itself tells the other ranks of a stop request.
+  /// Returns the caller's stop token, for work that itself reports a stop request to the other ranks.
   const std::stop_token& asked() const { return asked_; }
   /// Returns the stop token for the works. If a stop is requested while a work runs, the collective function that runs
   /// the work throws on all ranks.

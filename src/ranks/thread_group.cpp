@@ -27,7 +27,7 @@ bool is_group_ended(const std::exception_ptr& thrown) {
   }
 }
 
-/// Number of times that a rank looks for the others before it sleeps. Ranks arrive together in most meetings, and to
+/// Number of checks for the other ranks before a rank sleeps. Ranks arrive together in most meetings, and to
 /// wake a thread takes longer than to exchange a few words.
 constexpr int looks = 4000;
 

@@ -24,7 +24,7 @@ class ThreadGroup {
   int size() const { return static_cast<int>(calls_.size()); }
   Communicator& member(int rank);
 
-  /// Calls job(communicator) for every rank: for rank 0 on this thread, and for each other rank on a thread of its own.
+  /// Calls job(communicator) for every rank: for rank 0 on this thread, and for each other rank on a separate thread.
   /// If jobs throw, rethrows the exception of the lowest rank that did not only report that another rank gave up.
   void run(const std::function<void(Communicator&)>& job);
   /// Calls the jobs like run(), and returns the exception that each one threw, or null.

@@ -8,10 +8,9 @@
 #include "kmeans/api/checkpointed_job.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/fit.hpp"
-#include "kmeans/api/gpu_parts.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/run.hpp"
-#include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 
 namespace gradus {
@@ -151,20 +150,6 @@ KMeansResult<T> fit(const FitCall<T>& call) {
   report_run(best.report, *plan.variant, plan.here, std::move(phases), start);
   return best;
 }
-
-namespace {
-
-template <class T>
-KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                            const Execution& execution) {
-  check_arguments(points, options, memory, GpuParts<T>::on_one_gpu(execution), true);
-  return GpuParts<T>(points, execution)
-      .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here, int) {
-        return detail::kmeans(rows, options, own, here);
-      });
-}
-
-}  // namespace
 
 }  // namespace kmeans_detail
 

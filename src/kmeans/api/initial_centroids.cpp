@@ -8,7 +8,7 @@
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/deliver.hpp"
-#include "kmeans/api/gpu_parts.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/host_copy.hpp"
@@ -65,18 +65,6 @@ KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call)
   else first.centroids = rows_of_points(call, plan, first.rows);
   points.add_to(first.report);
   return first;
-}
-
-template <class T>
-KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
-                                                    const KMeansMemory<T>& memory, const Execution& execution) {
-  check_arguments(points, options, memory, GpuParts<T>::on_one_gpu(execution), true);
-  check_no_labels(memory);
-  GpuParts<T> parts(points, execution);
-  auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
-                                       int) { return detail::kmeans_initial_centroids(rows, options, own, here); });
-  parts.describe(results.front().report);
-  return std::move(results.front());
 }
 
 }  // namespace

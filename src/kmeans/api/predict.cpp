@@ -8,8 +8,8 @@
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
 #include "kmeans/api/estimate.hpp"
-#include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/model_call.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_points.hpp"
 #include "kmeans/api/run.hpp"
 #include "kmeans/kmeans.hpp"
@@ -127,22 +127,10 @@ namespace detail {
 namespace {
 
 template <class T>
-KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
-                                 const Execution& execution, bool needs_labels) {
-  room::check_prediction(model.centroids, points, memory, room::GpuParts<T>::on_one_gpu(execution));
-  if (needs_labels) room::check_labels(memory.labels, points.rows());
-  room::GpuParts<T> parts(points, execution);
-  KMeansModel<T> in_host = model;
-  Matrix<T> centroids;
-  in_host.centroids = parts.in_host_memory(model.centroids, centroids);
-  return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
-                                          int) { return kmeans_predict(in_host, rows, own, here); });
-}
-
-template <class T>
 KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          const Execution& execution, bool needs_labels = false) {
-  if (execution::is_for_several_gpus(execution)) return predict_on_gpus(model, points, memory, execution, needs_labels);
+  if (execution::is_for_several_gpus(execution))
+    return room::predict_on_gpus(model, points, memory, execution, needs_labels);
   constexpr const char* name = room::predict_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::predict_by_model(room::ModelCall<T>{name, model, points, here, ranks}, memory, needs_labels);

@@ -10,8 +10,8 @@
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
-#include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/model_call.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_points.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
@@ -148,20 +148,7 @@ namespace detail {
 template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                            const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) {
-    room::check_model(model.centroids, points, model.metric, room::GpuParts<T>::on_one_gpu(execution));
-    room::check_distances(model.centroids, points, distances);
-    room::GpuParts<T> parts(points, execution);
-    KMeansModel<T> in_host = model;
-    Matrix<T> centroids;
-    in_host.centroids = parts.in_host_memory(model.centroids, centroids);
-    auto reports =
-        parts.run({}, [&](MatrixView<const T> rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
-          return kmeans_transform(in_host, rows, parts.part(distances, rank), here);
-        });
-    parts.describe(reports.front());
-    return std::move(reports.front());
-  }
+  if (execution::is_for_several_gpus(execution)) return room::transform_on_gpus(model, points, distances, execution);
   constexpr const char* name = room::transform_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::transform_by_model(room::TransformCall<T>{{name, model, points, here, ranks}, distances});
@@ -170,15 +157,9 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) {
-    room::check_model(model.centroids, points, model.metric, room::GpuParts<T>::on_one_gpu(execution));
-    Matrix<T> distances(points.rows(), model.centroids.rows());
-    kmeans_transform(model, points, distances.view(), execution);
-    return distances;
-  }
-  constexpr const char* name = room::transform_name;
-  return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::distances_by_model(room::ModelCall<T>{name, model, points, here, ranks});
+  if (execution::is_for_several_gpus(execution)) return room::transform_on_gpus(model, points, execution);
+  return execution::whole_call<T>(room::transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
+    return room::distances_by_model(room::ModelCall<T>{room::transform_name, model, points, here, ranks});
   });
 }
 

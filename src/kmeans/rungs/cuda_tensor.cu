@@ -47,6 +47,8 @@
 
 #include <cuda_runtime.h>
 
+#include <optional>
+
 #include "cuda/tensor_map.hpp"
 #include "execution/rank_sums.hpp"
 #include "kmeans/assign/chain.cuh"
@@ -209,11 +211,17 @@ struct RankWords {
   Word stops;    ///< number of ranks on which a stop was requested
 };
 
+/// The sums of all ranks.
+struct RankTotals {
+  execution::RankSums& sums;
+  cuda::DeviceBuffer<Word> words;
+};
+
 /// The results of an iteration that the host reads.
 struct StepOutcome {
   PassCounters counters;
   UpdateState update;
-  RankWords of_ranks;  ///< set only if there are several ranks
+  RankWords of_ranks;  ///< zero if the GPUs of several ranks do not iterate together
 };
 
 __global__ void note_step(const PassCounters* counters, bool looks, bool stops, RankWords* words) {
@@ -258,28 +266,27 @@ class TensorEngine final : public RankPasses<T> {
     const auto start = core::Clock::now();
     while (static_cast<int>(steps.records.size()) < rules.iterations) {
       const auto step_start = core::Clock::now();
-      if (ranks_ == nullptr) launch_pass();
-      else
-        launch_pass_on_ranks(core::seconds_since(start) > look_seconds ||
-                             std::ssize(steps.records) + 1 == rules.iterations);
+      const auto looks = [&] { return core::seconds_since(start) > look_seconds; };
+      if (totals_) launch_pass_on_ranks(looks() || std::ssize(steps.records) + 1 == rules.iterations);
+      else launch_pass();
       launch_update();
       fetch_outcome();
       const StepOutcome& outcome = host_outcome_[0];
       const UpdateState& update = outcome.update;
-      if (ranks_ != nullptr && outcome.of_ranks.stops > 0) break;
+      if (outcome.of_ranks.stops > 0) break;
       steps.needs_frame = pass_is_pending_ = is_for_the_frame(update);
       if (pass_is_pending_) break;
       std::swap(centroids_, next_);
       steps.same_centroids = update.different == 0;
       const std::int64_t own_changed = outcome.counters.changed;
-      const auto changed = ranks_ == nullptr ? own_changed : static_cast<std::int64_t>(outcome.of_ranks.changed);
+      const auto changed = totals_ ? static_cast<std::int64_t>(outcome.of_ranks.changed) : own_changed;
       moved_since_ordered_ += own_changed;
       steps.records.push_back({update.explained, changed, update.shift, core::seconds_since(step_start)});
       if (changed == 0 || (rules.shift_limit > 0 && update.shift <= rules.shift_limit) ||
           (rules.changed_limit > 0 && changed <= rules.changed_limit))
         break;
       if (is_worth_ordering(own_changed)) order_points();
-      if (ranks_ == nullptr ? core::seconds_since(start) > look_seconds : outcome.of_ranks.looks > 0) break;
+      if (totals_ ? outcome.of_ranks.looks > 0 : looks()) break;
     }
     centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
     stream.wait();
@@ -315,8 +322,8 @@ class TensorEngine final : public RankPasses<T> {
 
   void connect() override {
     core::Ranks& ranks = job_.problem().ranks();
-    ranks_ = &execution::RankSums::of(ranks, job_.gpu().index);
-    ranks.agree([&] { sums_of_ranks_ = cuda::DeviceBuffer<Word>(device_sums_.size()); });
+    execution::RankSums& sums = execution::RankSums::of(ranks, job_.gpu().index);
+    ranks.agree([&] { totals_.emplace(sums, cuda::DeviceBuffer<Word>(device_sums_.size())); });
   }
 
   void bring_sums() override { fetch_sums(device_sums_, sums_, job_.stream()); }
@@ -658,8 +665,8 @@ class TensorEngine final : public RankPasses<T> {
     note_step<<<1, 1, 0, stream>>>(filter_.counters, looks, stop.stop_requested(),
                                    reinterpret_cast<RankWords*>(device_sums_.data() + sums));
     cuda::check_launch("note_step");
-    ranks_->add_up(device_sums_.data(), sums_of_ranks_.data(), device_sums_.size(), stream);
-    cuda::check(cudaMemcpyAsync(&outcome_.data()->of_ranks, sums_of_ranks_.data() + sums, sizeof(RankWords),
+    totals_->sums.add_up(device_sums_.data(), totals_->words.data(), device_sums_.size(), stream);
+    cuda::check(cudaMemcpyAsync(&outcome_.data()->of_ranks, totals_->words.data() + sums, sizeof(RankWords),
                                 cudaMemcpyDeviceToDevice, stream),
                 "cudaMemcpyAsync");
   }
@@ -667,7 +674,7 @@ class TensorEngine final : public RankPasses<T> {
   void launch_update() {
     const cuda::Stream& stream = job_.stream();
     ExactUpdateJob<T> update = update_;
-    if (ranks_ != nullptr) update.sums = sums_of_ranks_.data();
+    if (totals_) update.sums = totals_->words.data();
     find_empty<T><<<blocks_for(update.k, 256), 256, 0, stream>>>(update);
     cuda::check_launch("find_empty");
     new_centroids<T><<<blocks(8), 256, 0, stream>>>(update);
@@ -680,8 +687,8 @@ class TensorEngine final : public RankPasses<T> {
 
   void fetch_outcome() {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
-    if (ranks_ == nullptr) job_.stream().wait();
-    else ranks_->wait(job_.stream());
+    if (totals_) totals_->sums.wait(job_.stream());
+    else job_.stream().wait();
     rechecked_ += earlier_doubtful_ + host_outcome_[0].counters.doubtful;
     assignments_ += filter_.n;
   }
@@ -733,9 +740,8 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<T> next_;
   cuda::DeviceBuffer<double> parts_;
-  cuda::DeviceBuffer<Word> device_sums_;    ///< the sums, followed by RankWords
-  execution::RankSums* ranks_ = nullptr;    ///< set if the GPUs of several ranks iterate together
-  cuda::DeviceBuffer<Word> sums_of_ranks_;  ///< the totals of device_sums_ over the ranks
+  cuda::DeviceBuffer<Word> device_sums_;  ///< the sums, followed by RankWords
+  std::optional<RankTotals> totals_;      ///< set if the GPUs of several ranks iterate together
   cuda::DeviceBuffer<StepOutcome> outcome_;
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;

@@ -66,7 +66,7 @@ TYPED_TEST(KMeansGpus, fit_with_the_bits_of_the_processor) {
         const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
         for (const std::vector<int>& gpus : lists_of_gpus()) {
           const KMeansResult<T> found = kmeans(job.points, job.options, memory, on_gpus(gpus));
-          EXPECT_EQ(difference(one, found, 0, size.n), "")
+          EXPECT_EQ(tests::difference(one, found, 0, size.n), "")
               << number << " on " << gpus.size() << " GPUs, by " << found.report.variant;
         }
         ++number;
@@ -81,7 +81,7 @@ TYPED_TEST(KMeansGpus, fit_with_every_option) {
     const KMeansMemory<T> memory = job.memory(0, 2500);
     const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
     for (const std::vector<int>& gpus : lists_of_gpus())
-      EXPECT_EQ(difference(one, kmeans(job.points, job.options, memory, on_gpus(gpus)), 0, 2500), "")
+      EXPECT_EQ(tests::difference(one, kmeans(job.points, job.options, memory, on_gpus(gpus)), 0, 2500), "")
           << change.name << " on " << gpus.size() << " GPUs";
   }
 }
