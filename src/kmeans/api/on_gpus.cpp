@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "execution/gpu_memory.hpp"
 #include "gradus/rows_of_rank.hpp"
