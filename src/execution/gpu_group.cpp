@@ -8,6 +8,7 @@
 
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/request.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 #include "ranks/thread_group.hpp"
@@ -38,8 +39,7 @@ std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
 }  // namespace
 
 GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
-  if (execution.device == Device::cpu)
-    throw UsageError(about("gpus") + "several GPUs were asked for, and the CPU too; leave out one of the two");
+  refuse_cpu_with_gpus(execution);
   if (execution.communicator != nullptr)
     throw UnsupportedError(about("gpus") + "with a communicator, each rank uses one GPU; start one rank for each GPU");
   for (const int gpu : execution.gpus) require_gpu(this_machine(), gpu);

@@ -183,7 +183,7 @@ class RanksFaults(PairsCase):
             (2, 4, "-", *self.BINS, {"says": ["standard input", "name a file"]}),
             (2, 4, points, *self.BINS, "--weights", "-", {"says": ["standard input", "name a file"]}),
             (2, 4, points, *self.BINS, "--variant", "openmp_privatized", {"says": ["does not run on several ranks", "'simd_cells'"]}),
-            (2, 4, points, *self.BINS, "--device", "gpu", {"says": ["no variant runs on a GPU on several ranks"]}),
+            (2, 4, points, *self.BINS, "--gpus", "2", {"says": ["one process for each GPU"]}),
             (2, 1, points, *self.BINS, "--memory-limit", "1K", {"says": ["rank 0 of 2 (", "needs", "the memory limit allows only"]}))
 
     def test_a_result_that_cannot_be_written(self):
