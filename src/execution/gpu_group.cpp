@@ -67,7 +67,15 @@ Execution GpuGroup::of_rank(Communicator& communicator) const {
 }
 
 void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
-  group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
+  try {
+    group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
+  } catch (Error& error) {
+    ErrorFields fields = error.fields();  // the caller has no ranks
+    fields.rank.reset();
+    fields.ranks = 1;
+    error.set_fields(std::move(fields));
+    throw;
+  }
 }
 
 void GpuGroup::describe(RunReport& report) const {
