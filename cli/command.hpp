@@ -22,7 +22,7 @@ using Action = std::function<int()>;
 enum class Common : std::uint8_t {
   none,    ///< for commands that print text for a shell or a pager
   output,  ///< adds --json and --quiet, which set Session::json and Session::quiet
-  /// Adds the options of `output` and --device, --threads, --memory-limit, --gpu-memory-limit, which set
+  /// Adds the options of `output` and --device, --gpus, --threads, --memory-limit, --gpu-memory-limit, which set
   /// Session::execution.
   place,
   job  ///< adds the options of `place` and --variant, --pin, --block-size

@@ -28,6 +28,7 @@
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/files/trajectory.hpp"
 #include "pair_histogram/options.hpp"
+#include "pair_histogram/ranks.hpp"
 
 namespace gradus::cli {
 
@@ -185,12 +186,15 @@ std::int64_t frames_of(const Arguments& arguments) {
 }
 
 /// Called if the program runs as several ranks. Throws UnsupportedError for standard input, which only the first rank
-/// has. Prints a note if the launcher has bound the ranks to too few CPUs.
-void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
+/// has. Selects this rank's GPU if the ranks use GPUs. Prints a note if the launcher has bound the ranks to too few
+/// CPUs.
+void prepare_ranks(const std::vector<std::string>& inputs, Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
         "only one process has standard input, and mpirun has started several, each of which reads all of the input; "
         "name a file");
+  const Device device = pair_histogram_detail::device_on_ranks(session.execution);
+  if (device == Device::gpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
   const std::string note = note_of_binding(*session.job, cpu::thread_count(session.execution));
   if (!note.empty()) session.note(note);
 }

@@ -28,6 +28,7 @@
 #include "core/float_environment.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
+#include "execution/devices.hpp"
 #include "files/file.hpp"
 #include "gradus/error.hpp"
 
@@ -81,6 +82,8 @@ void add_threads(Options& options, Execution& execution) {
   });
 }
 
+constexpr int most_gpus = 1024;
+
 void add_device(Options& options, Session& session) {
   options.value("--device", bench::form_of(core::detail::choices_of<Device>) + "[:N]",
                 "where to run; auto uses a GPU if that is faster [auto]",
@@ -89,12 +92,49 @@ void add_device(Options& options, Session& session) {
                   session.names_gpu = text.starts_with("gpu:");
                   if (session.names_gpu) {
                     execution.device = Device::gpu;
-                    execution.gpu = static_cast<int>(parse_whole("--device", text.substr(4), 0, 1023));
+                    execution.gpu = static_cast<int>(parse_whole("--device", text.substr(4), 0, most_gpus - 1));
                     return;
                   }
                   execution.device = bench::parse_enum<Device>("--device", text);
                 },
                 {.choices = bench::names_of<Device>()});
+}
+
+/// Adds --gpus. resolve_gpus() sets Execution::gpus if the value is no list, because an invalid command line is refused
+/// first.
+void add_gpus(Options& options, Session& session) {
+  options.ineffective_if(
+      options.value("--gpus", "all|N|LIST",
+                    "share the job among all GPUs, the first N, or these, such as 0,2; the result has the same bits",
+                    [&session](const std::string& text) {
+                      constexpr std::string_view name = "--gpus";
+                      session.execution.gpus.clear();
+                      session.gpu_count.reset();
+                      if (text == "all") session.gpu_count = 0;
+                      else if (text.find(',') == std::string::npos)
+                        session.gpu_count = static_cast<int>(parse_whole(name, text, 1, most_gpus));
+                      else session.execution.gpus = parse_whole_list(name, text, 0, most_gpus - 1);
+                    },
+                    {.choices = {"all"}}),
+      [&session]() -> std::string {
+        if (session.names_gpu) return "--device names one GPU; leave out one of the two";
+        return session.execution.device == Device::cpu ? "--device cpu uses no GPU; leave out one of the two" : "";
+      });
+}
+
+/// Sets the GPUs that --gpus asks for. Throws UnsupportedError on ranks, and if there are not that many GPUs.
+void resolve_gpus(Session& session) {
+  Execution& execution = session.execution;
+  if (!session.gpu_count && execution.gpus.empty()) return;
+  if (session.job)
+    throw UnsupportedError(
+        "--gpus: mpirun has started several processes, and each uses one GPU; start one process for each GPU, without "
+        "--gpus");
+  if (session.gpu_count) execution.gpus = execution::first_gpus(execution::this_machine(), *session.gpu_count);
+  for (const int gpu : execution.gpus) execution::require_gpu(execution::this_machine(), gpu);
+  execution.device = Device::gpu;
+  execution.gpu = execution.gpus.front();
+  if (execution.gpus.size() == 1) execution.gpus.clear();
 }
 
 void add_limits(Options& options, Execution& execution) {
@@ -108,6 +148,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
   Execution& execution = session.execution;
   options.heading(std::string(job_heading));
   add_device(options, session);
+  add_gpus(options, session);
   options.value("--variant", "NAME", fmt::format("run this variant ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
                   bench::variant_info(bench::find_problem(problem), text);
@@ -337,6 +378,7 @@ int run(int argument_count, char** arguments, Session& session) {
     if (command.common == Common::place) {
       options.heading(std::string(job_heading));
       add_device(options, session);
+      add_gpus(options, session);
       add_threads(options, session.execution);
       add_limits(options, session.execution);
     }
@@ -391,6 +433,7 @@ int run(int argument_count, char** arguments, Session& session) {
     require_effects(session.uses, [&](const CLI::Option& option) {
       return session.record ? session.record->is_given(option) : option.count() > 0;
     });
+    resolve_gpus(session);
   });
   if (session.job) require_same_options(session.ranks(), chosen_subcommand(root));
   if (only_told) return 0;

@@ -209,6 +209,7 @@ void add_record(Json& summary, const Session& session, std::span<const core::Opt
   Json values = Json::object();
   for (const core::Option& row : rows)
     if (row.recorded) values[std::string(row.front_name())] = json_of(row, row.get(options));
+  if (!session.execution.gpus.empty()) summary["gpus"] = session.execution.gpus;
   summary["options"] = std::move(values);
   summary["command"] = command_of_run(*session.root->get_subcommands().front(), session);
   std::error_code none;

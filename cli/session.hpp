@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,7 +56,8 @@ std::string json_text(const nlohmann::ordered_json& value);
 struct Session {
   /// Set from the common options; `stop` is requested by signals, and `progress` draws the bar.
   Execution execution;
-  bool names_gpu = false;  ///< true if the options name a GPU by its number
+  bool names_gpu = false;        ///< true if --device names a GPU by its number
+  std::optional<int> gpu_count;  ///< the number of GPUs that --gpus asks for; 0: all
   bool json = false;
   bool quiet = false;
   bool colour = false;      ///< true if standard output is a terminal and NO_COLOR is not set

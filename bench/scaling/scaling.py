@@ -52,7 +52,7 @@ NODES = tuple(2**power for power in range(11))
 # The targets.
 TARGETS = {"ranks": 1.10, "weak": 0.90, "files": 1.02, "model": 0.15, "rule": 0.90}
 # The fields of a result that depend on where and how the result was computed.
-OF_THE_RUN = ("variant", "command", "directory", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
+OF_THE_RUN = ("variant", "command", "directory", "device", "gpus", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
 
 
 class Failed(Exception):
@@ -118,6 +118,8 @@ def link_seconds(ranks, words, link):
 
 
 class Scaling:
+    parts, alone = "ranks", "one process"
+
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.cores = len(os.sched_getaffinity(0))
@@ -227,7 +229,7 @@ class Scaling:
         if summary["iterations"] != job.shape.iterations:
             raise Failed(f"{job.shape.text()}: {summary['iterations']} iterations instead of {job.shape.iterations}; take a larger --scale")
         sample = {"fit": seconds["fit"], "total": seconds["total"], "process": process, "phases": phases,
-                  "variant": summary["variant"]}
+                  "variant": summary["variant"], "iteration": statistics.median(one["seconds"] for one in summary["history"])}
         for name in OF_THE_RUN:
             summary.pop(name, None)
         for iteration in summary["history"]:
@@ -249,7 +251,7 @@ class Scaling:
             _, self.expected[points] = self.measure(Job(job.group, job.shape, job.files, 1, self.cores))
         sample, checksum = self.measure(job)
         if checksum != self.expected[points]:
-            raise Failed(f"{job.shape.text()}: the result of {job.ranks} ranks differs from the result of one process")
+            raise Failed(f"{job.shape.text()}: the result of {job.ranks} {self.parts} differs from the result of {self.alone}")
         return sample
 
     def prepare(self):

@@ -1,4 +1,4 @@
-// Puts the scaling of a job over ranks on a page.
+// Puts the scaling of a job over ranks or GPUs on a page.
 #include <fmt/format.h>
 
 #include <string>
@@ -87,6 +87,49 @@ void add_curve(Page& page, const JsonValue& curve) {
   page.table(table);
 }
 
+void add_gpu_curve(Page& page, const JsonValue& curve) {
+  const JsonValue points = curve["points"];
+  page.heading(3, curve["title"].text());
+  constexpr double milliseconds = 1e3;
+  Chart time{.kind = Chart::Kind::lines,
+             .title = "time by GPUs: " + curve["title"].text(),
+             .places_name = "GPUs",
+             .values_name = "median iteration, ms",
+             .places = places_of(points, "gpus"),
+             .series = {series_of(points, "measured", "seconds", milliseconds)},
+             .logarithmic = curve["kind"].text() == "strong"};
+  time.series.front().low = series_of(points, "", "lowest", milliseconds).values;
+  time.series.front().high = series_of(points, "", "highest", milliseconds).values;
+  page.chart(time);
+  PageTable table{{{"GPUs"},
+                   {"rows"},
+                   {"iteration, ms"},
+                   {"efficiency"},
+                   {"fit, s"},
+                   {"with reading and writing, s"},
+                   {"whole process, s"},
+                   {"variant", true}},
+                  {}};
+  for (const JsonValue& point : points.elements())
+    table.rows.push_back({counted_text(point["gpus"]), counted_text(point["rows"]),
+                          fmt::format("{:.4g}", milliseconds * point["seconds"].number()),
+                          fmt::format("{:.3f}", point["efficiency"].number()),
+                          fmt::format("{:.4g}", point["fit_seconds"].number()),
+                          fmt::format("{:.4g}", point["total_seconds"].number()),
+                          fmt::format("{:.3g}", point["process_seconds"].number()), point["variant"].text()});
+  page.table(table);
+}
+
+/// Adds a result of bench/scaling/gpus.py.
+void add_gpu_scaling(Page& page, const JsonValue& scaling) {
+  page.paragraph(fmt::format(
+      "One process on several GPUs. The time is the median of {} iterations, and of {} rounds, each of which "
+      "ran everything once, in a random order. Efficiency: the time of one GPU for a GPU's share of the "
+      "rows, divided by the time taken.",
+      scaling["iterations"].whole(), scaling["repeats"].whole()));
+  for (const JsonValue& curve : scaling["curves"].elements()) add_gpu_curve(page, curve);
+}
+
 void add_checks(Page& page, const JsonValue& checks) {
   PageTable table{{{"what", true}, {"measured"}, {"wanted", true}, {"", true}}, {}};
   for (const JsonValue& check : checks.elements()) {
@@ -159,6 +202,7 @@ void add_predicted(Page& page, const JsonValue& predicted) {
 void add_scaling(Page& page, const JsonValue& scaling) {
   if (const double scale = scaling["scale"].positive(); scale != 1)
     page.paragraph(fmt::format("Inputs at a scale of {:g}.", scale));
+  if (scaling.has("gpus")) return add_gpu_scaling(page, scaling);
   page.paragraph(fmt::format(
       "Started by `{}`; a rank has one thread. Floor: the time of one rank for its share of the rows, plus the sums as "
       "measured alone. Medians of {} rounds, each of which ran everything once, in a random order.",

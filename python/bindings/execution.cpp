@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gradus/rows_of_rank.hpp"
@@ -55,6 +58,42 @@ int narrow(const char* name, std::int64_t number) {
   return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
+/// The GPUs of a call: "all", the number of GPUs, or a list of their indices.
+using GpuList = std::vector<std::int64_t>;
+using GpuChoice = std::variant<std::string, std::int64_t, GpuList>;
+
+std::vector<int> indices_of(const GpuList& given) {
+  if (given.empty()) throw UsageError(about("gpus") + "the list is empty; None stands for the usual choice");
+  std::vector<int> gpus;
+  for (const std::int64_t gpu : given) {
+    if (gpu < 0) throw UsageError(about("gpus") + std::to_string(gpu) + " is no index of a GPU; 0 is the first");
+    gpus.push_back(narrow("gpus", gpu));
+  }
+  return gpus;
+}
+
+std::vector<int> gpus_of(const GpuChoice& choice) {
+  if (const auto* const list = std::get_if<GpuList>(&choice)) return indices_of(*list);
+  if (const auto* const name = std::get_if<std::string>(&choice)) {
+    if (*name != "all") throw UsageError(about("gpus") + "'" + *name + "' is not 'all', a number or a list of indices");
+    return first_gpus(0);
+  }
+  const std::int64_t count = std::get<std::int64_t>(choice);
+  if (count < 1) throw UsageError(about("gpus") + std::to_string(count) + "; 1 is the minimum");
+  return first_gpus(narrow("gpus", count));
+}
+
+/// Sets the GPUs of the call. `device` must not contradict them.
+void set_gpus(Execution& execution, const std::optional<GpuChoice>& choice, const std::string& device) {
+  if (!choice) return;
+  if (execution.device == Device::cpu || device.find(':') != std::string::npos)
+    throw UsageError(about("gpus") + "`device` is '" + device + "'; leave out one of the two");
+  execution.gpus = gpus_of(*choice);
+  execution.device = Device::gpu;
+  execution.gpu = execution.gpus.front();
+  if (execution.gpus.size() == 1) execution.gpus.clear();
+}
+
 /// Returns 1 in a forked child that lost its threads. Otherwise, if OMP_NUM_THREADS or threadpoolctl sets a limit below
 /// the number of cores, returns this limit. Otherwise returns 0, which means all cores.
 int usual_threads() {
@@ -63,13 +102,15 @@ int usual_threads() {
   return limit < this_machine().cores ? limit : 0;
 }
 
-Request make_request(const std::string& device, std::optional<std::string> variant, std::optional<std::int64_t> threads,
+Request make_request(const std::string& device, const std::optional<GpuChoice>& gpus,
+                     std::optional<std::string> variant, std::optional<std::int64_t> threads,
                      const std::string& pinning, std::optional<std::int64_t> block_size,
                      std::optional<std::uint64_t> memory_limit, std::optional<std::uint64_t> stream,
                      nb::object progress) {
   Request request;
   Execution& execution = request.execution;
   set_device(execution, device);
+  set_gpus(execution, gpus, device);
   execution.variant = std::move(variant).value_or("");
   if (threads && *threads < 1)
     throw UsageError(about("threads") + std::to_string(*threads) + "; 1 is the minimum, None stands for all cores");
@@ -134,14 +175,16 @@ void bind_execution(nb::module_& module) {
           "__init__",
           [](Request* place, const std::string& device, std::optional<std::string> variant,
              std::optional<std::int64_t> threads, const std::string& pinning, std::optional<std::int64_t> block_size,
-             std::optional<std::uint64_t> memory_limit, std::optional<std::uint64_t> stream, nb::object progress) {
-            new (place) Request(make_request(device, std::move(variant), threads, pinning, block_size, memory_limit,
-                                             stream, std::move(progress)));
+             std::optional<std::uint64_t> memory_limit, std::optional<std::uint64_t> stream, nb::object progress,
+             const std::optional<GpuChoice>& gpus) {
+            new (place) Request(make_request(device, gpus, std::move(variant), threads, pinning, block_size,
+                                             memory_limit, stream, std::move(progress)));
           },
           nb::arg("device"), nb::arg("variant").none(), nb::arg("threads").none(), nb::arg("pinning"),
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
-          nb::arg("progress").none())
+          nb::arg("progress").none(), nb::arg("gpus").none() = nb::none())
       .def_rw("only_checks", &Request::only_checks)
+      .def_prop_ro("gpus", [](const Request& request) { return request.execution.gpus; })
       .def(
           "set_variant_option",
           [](Request& request, std::string name, std::string value) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/options.hpp"
 #include "execution/machine.hpp"
@@ -18,6 +19,7 @@ namespace gradus::python {
 
 GRADUS_EXPORT const execution::Machine& this_machine();
 GRADUS_EXPORT std::string why_no_gpu();
+GRADUS_EXPORT std::vector<int> first_gpus(int count);
 GRADUS_EXPORT std::optional<int> gpu_of_memory(const void* address);
 GRADUS_EXPORT void wait_for_stream(int gpu, void* stream);
 GRADUS_EXPORT void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);

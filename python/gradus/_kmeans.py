@@ -11,7 +11,7 @@ import numpy as np
 from gradus import _arrays, _core, _fitted_folder, _numbers
 from gradus._errors import OutOfMemoryError, UsageError
 from gradus._gpu import OnGpu
-from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, options_in, report_of, request, run, stream_number
+from gradus._options import Gpus, MemoryEstimate, Progress, RunReport, names_arguments, options_in, report_of, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -221,6 +221,7 @@ def kmeans(
     seed: int = 0,
     # </options>
     device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     variant_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
@@ -256,6 +257,7 @@ def kmeans(
     .. </options>
 
     * `device`: "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
+    * `gpus`: GPUs that share the job: "all", the number of GPUs, or a list of their indices; None: one GPU at most
     * `variant`: a name in variants("kmeans"); None: the fastest with the exact result
     * `variant_options`: mapping; options of the named variant, such as {"lock": "clh_lock"} for "openmp_locked"
     * `threads`: int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
@@ -297,7 +299,7 @@ def kmeans(
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
-        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, variant_options)
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, variant_options, gpus)
         return rows, labels, given, weighed, options, running
 
     (rows, labels, *_), fields = run(communicator, _core.kmeans, prepared)
@@ -386,6 +388,7 @@ def kmeans_initial_centroids(
     seed: int = 0,
     # </options>
     device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     threads: int | None = None,
     pinning: str = "none",
@@ -413,7 +416,7 @@ def kmeans_initial_centroids(
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         given = _given(start, rows.dtype, number)
         weighed = _weights(weights, rows, number, init=given)
-        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus)
         return rows, given, weighed, options, running
 
     (rows, *_), (centroids, chosen, report) = run(communicator, _core.kmeans_initial_centroids, prepared)
@@ -425,15 +428,15 @@ def kmeans_initial_centroids(
 @overload
 def kmeans_predict(
     centroids: Any, points: Any, *, weights: Any = ..., metric: str | None = ..., out: Array | None = ...,
-    return_inertia: Literal[False] = ..., device: str = ..., variant: str | None = ..., threads: int | None = ...,
-    pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
+    return_inertia: Literal[False] = ..., device: str = ..., gpus: Gpus | None = ..., variant: str | None = ...,
+    threads: int | None = ..., pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
     progress: Progress | None = ..., communicator: Any = ...,
 ) -> Array: ...  # fmt: skip
 @overload
 def kmeans_predict(
     centroids: Any, points: Any, *, weights: Any = ..., metric: str | None = ..., out: Array | None = ...,
-    return_inertia: Literal[True], device: str = ..., variant: str | None = ..., threads: int | None = ...,
-    pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
+    return_inertia: Literal[True], device: str = ..., gpus: Gpus | None = ..., variant: str | None = ...,
+    threads: int | None = ..., pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
     progress: Progress | None = ..., communicator: Any = ...,
 ) -> tuple[Array, float]: ...  # fmt: skip
 @names_arguments
@@ -446,6 +449,7 @@ def kmeans_predict(
     out: Array | None = None,
     return_inertia: bool = False,
     device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     threads: int | None = None,
     pinning: str = "none",
@@ -481,7 +485,7 @@ def kmeans_predict(
         weighed = _weights(weights, rows, number, centroids=means)
         read = (rows, means) if weighed is None else (rows, means, weighed)
         labels = _arrays.output(out, (len(rows),), _LABEL, *read, stream=number)
-        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus)
         return means, rows, labels, weighed, by, mean, scale, running
 
     (_, rows, labels, *_), (inertia, report) = run(communicator, _core.kmeans_predict, prepared)
@@ -508,6 +512,7 @@ def kmeans_transform(
     metric: str | None = None,
     out: Array | None = None,
     device: str = "auto",
+    gpus: Gpus | None = None,
     threads: int | None = None,
     pinning: str = "none",
     block_size: int | None = None,
@@ -542,7 +547,7 @@ def kmeans_transform(
         if out is None and not made_there:
             limit = _limit_beyond(len(rows) * len(means) * rows.dtype.itemsize, memory_limit)
         distances = None if made_there else _arrays.output(out, shape, rows.dtype, rows, means, stream=number)
-        running = request(device, None, threads, pinning, block_size, limit, number, progress)
+        running = request(device, None, threads, pinning, block_size, limit, number, progress, gpus=gpus)
         return means, rows, distances, by, mean, scale, running
 
     (_, rows, distances, *_), (made, report) = run(communicator, _core.kmeans_transform, prepared)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import numbers
+import operator
 import os
 import sys
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, ParamSpec, Sequence, TypeAlias, TypeVar, Union
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from gradus._errors import UsageError
 
 #: Called as progress(phase, done, total, detail). An exception ends the job and reaches the caller.
 Progress = Callable[[str, int, int, str], Any]
+
+#: GPUs that share a job: "all", the number of GPUs, or their indices
+Gpus: TypeAlias = Union[str, int, Sequence[int]]
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -167,6 +171,22 @@ def _set_variant_options(made: _core.Request, options: Any) -> None:
         made.set_variant_option(str(name), text)
 
 
+def _gpu_choice(gpus: Any) -> int | str | list[int] | None:
+    """Returns the GPUs of a call in the types of the extension."""
+    if gpus is None or isinstance(gpus, str):
+        return gpus
+    try:
+        chosen = [operator.index(gpu) for gpu in ([gpus] if isinstance(gpus, numbers.Integral) else gpus)]
+    except TypeError:
+        chosen = None
+    if chosen is None or isinstance(gpus, bool):
+        raise UsageError.about("gpus", f"{gpus!r}; 'all', a number or a list of indices is needed")
+    for gpu in chosen:
+        if not -(2**31) <= gpu < 2**31:
+            raise UsageError.about("gpus", f"{gpu} is out of range")
+    return chosen[0] if isinstance(gpus, numbers.Integral) else chosen
+
+
 def request(
     device: str,
     variant: str | None,
@@ -177,12 +197,14 @@ def request(
     stream: Any,
     progress: Progress | None,
     variant_options: Mapping[str, Any] | None = None,
+    gpus: Gpus | None = None,
 ) -> _core.Request:
     if threads is None and _core.has_lost_threads():
         _warn_of_lost_threads(os.getpid())
     made = _core.Request(
-        device, variant, threads, pinning, block_size, memory_limit, stream_number(stream), progress
-    )
+        device, variant, threads, pinning, block_size, memory_limit, stream_number(stream), progress,
+        _gpu_choice(gpus),
+    )  # fmt: skip
     if variant_options is not None:
         _set_variant_options(made, variant_options)
     return made

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core, _numbers
 from gradus._errors import UsageError
-from gradus._options import Progress, RunReport, names_arguments, options_in, request, run, stream_number
+from gradus._options import Gpus, Progress, RunReport, names_arguments, options_in, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -118,6 +118,7 @@ def pair_histogram(
     weights: Any = None,
     other_weights: Any = None,
     device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     threads: int | None = None,
     pinning: str = "none",
@@ -170,7 +171,7 @@ def pair_histogram(
         _arrays.on_one_gpu(points=rows, others=second, weights=weighed, other_weights=other_weighed)
         return (
             rows, second, weighed, other_weighed, options_in("pair_histogram", call),
-            request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+            request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus),
         )  # fmt: skip
 
     arguments, fields = run(communicator, _core.pair_histogram, prepared)

@@ -28,7 +28,7 @@ from gradus._batches import KMeansBatches
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansModel, KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
-from gradus._options import OptionRow, option_rows, request, stream_number
+from gradus._options import Gpus, OptionRow, option_rows, request, stream_number
 
 _NEEDED = "gradus.KMeans, MiniBatchKMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
 
@@ -310,6 +310,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     n_features_in_: int
     metric: str = "euclidean"
+    gpus: Gpus | None = None
     _added: ClassVar[tuple[str, ...]] = ()  #: options of Gradus among the parameters
     _random_starts: ClassVar[int]  #: n_init="auto" for random initial centroids
 
@@ -397,6 +398,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def _where(self) -> dict[str, Any]:
         return {
             "device": self.device,
+            "gpus": self.gpus,
             "threads": self.threads,
             "memory_limit": self.memory_limit,
             "stream": self.stream,
@@ -585,6 +587,7 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
     .. </options>
     device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
+    gpus : "all", int or list of int; GPUs that share a job: all, their number, or their indices; None: one at most
     variant : a name in `gradus.variants("kmeans")`; None: the fastest with the exact result
     threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
     memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
@@ -604,6 +607,7 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     _parameter_constraints = {
         **_BaseKMeans._parameter_constraints,
         "copy_x": ["boolean"],
+        "gpus": [StrOptions({"all"}), _AT_LEAST_ONE, list, tuple, None],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         **{name: _constraint(option_rows("kmeans")[name]) for name in _OPTIONS},
     }
@@ -626,6 +630,7 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
         standardize: bool = False,
         # </options>
         device: str = "auto",
+        gpus: Gpus | None = None,
         variant: str | None = None,
         threads: int | None = None,
         memory_limit: int | None = None,

@@ -141,6 +141,8 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
         """Lets the extension module check the arguments now. If one process raised the error later, during the call,
         the other processes would wait for it."""
         arguments = prepared()
+        if arguments[-1].gpus:
+            raise UnsupportedError.about("gpus", "with a communicator, each process uses one GPU; start one process for each GPU")
         arguments[-1].only_checks = True
         try:
             function(*arguments)

@@ -156,9 +156,17 @@ std::string why_no_gpu(const Machine& machine) {
   return "this build has no code for " + first.name + " (compute capability " + first.compute_capability + ")";
 }
 
-const Gpu& require_gpu(const Machine& machine, int gpu) {
+namespace {
+
+void require_any_gpu(const Machine& machine) {
   if (const std::string reason = why_no_gpu(machine); !reason.empty())
     throw UnsupportedError("no GPU can be used: " + reason);
+}
+
+}  // namespace
+
+const Gpu& require_gpu(const Machine& machine, int gpu) {
+  require_any_gpu(machine);
   for (const Gpu& found : machine.gpus()) {
     if (found.index != gpu) continue;
     if (found.usable) return found;
@@ -167,6 +175,20 @@ const Gpu& require_gpu(const Machine& machine, int gpu) {
   }
   throw UnsupportedError("there is no GPU " + std::to_string(gpu) + "; this machine has " +
                          std::to_string(machine.gpus().size()) + ", counted from 0");
+}
+
+std::vector<int> first_gpus(const Machine& machine, int count) {
+  require_any_gpu(machine);
+  std::vector<int> usable;
+  for (const Gpu& gpu : machine.gpus())
+    if (gpu.usable) usable.push_back(gpu.index);
+  const auto most = static_cast<int>(usable.size());
+  if (count > most)
+    throw UnsupportedError(about("gpus") + std::to_string(count) + " GPUs were asked for, but this machine has " +
+                           std::to_string(most) +
+                           (usable.size() == machine.gpus().size() ? "" : " that this build can use"));
+  if (count > 0) usable.resize(static_cast<std::size_t>(count));
+  return usable;
 }
 
 }  // namespace gradus::execution

@@ -37,4 +37,8 @@ std::string why_no_gpu(const Machine& machine);
 /// Returns the GPU with this index. Throws UnsupportedError if it does not exist or this build has no code for it.
 const Gpu& require_gpu(const Machine& machine, int gpu);
 
+/// Returns the indices of the machine's first `count` usable GPUs, or of all usable GPUs if `count` is 0. Throws
+/// UnsupportedError if there are fewer.
+std::vector<int> first_gpus(const Machine& machine, int count);
+
 }  // namespace gradus::execution

@@ -47,6 +47,29 @@ TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
   EXPECT_EQ(visits, 1);
 }
 
+TEST(cuda_devices, first_gpus_are_the_usable_ones) {
+  const auto gpu = [](int index, bool usable) { return Gpu{.index = index, .name = "a GPU", .usable = usable}; };
+  Machine machine;
+  machine.cuda_compiled = true;
+  const auto error = [&](int count) {
+    try {
+      first_gpus(machine, count);
+    } catch (const UnsupportedError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  machine.gpus = Gpus({});
+  for (const int count : {0, 1}) EXPECT_EQ(error(count), "no GPU can be used: no NVIDIA GPU is present");
+  machine.gpus = Gpus({gpu(0, true), gpu(1, false), gpu(2, true)});
+  EXPECT_EQ(first_gpus(machine, 0), (std::vector{0, 2}));
+  EXPECT_EQ(first_gpus(machine, 1), std::vector{0});
+  EXPECT_EQ(first_gpus(machine, 2), (std::vector{0, 2}));
+  EXPECT_EQ(error(3), "gpus: 3 GPUs were asked for, but this machine has 2 that this build can use");
+  machine.gpus = Gpus({gpu(0, true)});
+  EXPECT_EQ(error(2), "gpus: 2 GPUs were asked for, but this machine has 1");
+}
+
 TEST(cuda_devices, looking_for_gpus_never_fails) {
   EXPECT_NO_THROW(find_gpus());
   EXPECT_TRUE(is_compiled() || find_gpus().empty());

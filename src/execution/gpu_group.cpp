@@ -9,6 +9,7 @@
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/gpu_job.hpp"
+#include "execution/request.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 #include "ranks/thread_group.hpp"
@@ -39,8 +40,7 @@ std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
 }  // namespace
 
 GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
-  if (execution.device == Device::cpu)
-    throw UsageError(about("gpus") + "several GPUs were asked for, and the CPU too; leave out one of the two");
+  refuse_cpu_with_gpus(execution);
   if (execution.communicator != nullptr)
     throw UnsupportedError(about("gpus") + "with a communicator, each rank uses one GPU; start one rank for each GPU");
   for (const int gpu : execution.gpus) require_gpu(this_machine(), gpu);
@@ -68,7 +68,15 @@ Execution GpuGroup::of_rank(Communicator& communicator) const {
 }
 
 void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
-  group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
+  try {
+    group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
+  } catch (Error& error) {
+    ErrorFields fields = error.fields();  // the caller has no ranks
+    fields.rank.reset();
+    fields.ranks = 1;
+    error.set_fields(std::move(fields));
+    throw;
+  }
 }
 
 void GpuGroup::describe(RunReport& report) const {

@@ -17,9 +17,6 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
-/// Returns true if the request is for several GPUs.
-inline bool is_for_several_gpus(const Execution& execution) { return execution.gpus.size() > 1; }
-
 /// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
 /// the same GPUs uses the group again.
 class GpuGroup {

@@ -81,6 +81,11 @@ void check_element_bytes(int bytes) {
     throw UsageError("an element takes 4 bytes (float) or 8 (double), not " + std::to_string(bytes));
 }
 
+void refuse_cpu_with_gpus(const Execution& execution) {
+  if (!execution.gpus.empty() && execution.device == Device::cpu)
+    throw UsageError(about("gpus") + "GPUs were asked for, and the CPU too; leave out one of the two");
+}
+
 void check_execution(const Execution& execution, SupportsRanks supports_ranks) {
   if (execution.communicator != nullptr && supports_ranks == SupportsRanks::no)
     throw UnsupportedError(about("communicator") +

@@ -54,6 +54,12 @@ enum class SupportsRanks : bool { no, yes };
 /// and the call does not support ranks.
 void check_execution(const Execution& execution, SupportsRanks supports_ranks = SupportsRanks::no);
 
+/// Returns true if the request is for several GPUs.
+inline bool is_for_several_gpus(const Execution& execution) { return execution.gpus.size() > 1; }
+
+/// Throws UsageError if the request lists GPUs and asks for the CPU.
+void refuse_cpu_with_gpus(const Execution& execution);
+
 /// Throws UsageError like check_view(). Throws InputError if the number of rows or of columns exceeds the limit that
 /// holds for every problem.
 template <class T>

@@ -1,6 +1,7 @@
 #include "execution/whole_call.hpp"
 
 #include "core/float_environment.hpp"
+#include "execution/request.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::execution {
@@ -18,7 +19,8 @@ void rethrow_without_thread(const std::system_error& error) {
 Execution adapted(const Execution& execution) {
   Execution adapted = execution;
   if (execution.gpus.size() == 1) {
-    if (execution.device == Device::automatic) adapted.device = Device::gpu;
+    refuse_cpu_with_gpus(execution);
+    adapted.device = Device::gpu;
     adapted.gpu = execution.gpus.front();
     adapted.gpus.clear();
   }

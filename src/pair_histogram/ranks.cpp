@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
+#include "execution/devices.hpp"
 #include "execution/request.hpp"
 #include "pair_histogram/options.hpp"
 #include "ranks/same_call.hpp"
@@ -31,15 +32,32 @@ std::string rows_line(const char* name, VectorView<const T> values, const Execut
   return rows_line(name, MatrixView<const T>(values.data(), values.size(), 1, 1, values.place()), execution);
 }
 
+/// Returns what the ranks must have in common so that they divide the pairs alike: all use the CPU, or all use GPUs
+/// that run the same code.
+std::string device_line(const Execution& here) {
+  if (here.device == Device::cpu) return call_line("device", "the CPU");
+  const execution::Gpu& gpu = execution::require_gpu(execution::this_machine(), here.gpu);
+  return call_line("device", "a GPU of compute capability " + gpu.compute_capability) +
+         call_line("block size", here.block_size == 0 ? std::string("the best") : std::to_string(here.block_size));
+}
+
 template <class T>
 std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
                       const PairHistogramMemory<T>& memory, const Execution& here) {
   return call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
-         core::option_lines(options) + rows_line("points", points, here) + rows_line("others", memory.others, here) +
-         rows_line("weights", memory.weights, here) + rows_line("other weights", memory.other_weights, here);
+         device_line(here) + core::option_lines(options) + rows_line("points", points, here) +
+         rows_line("others", memory.others, here) + rows_line("weights", memory.weights, here) +
+         rows_line("other weights", memory.other_weights, here);
 }
 
 }  // namespace
+
+Device device_on_ranks(const Execution& execution) {
+  if (execution.device != Device::automatic) return execution.device;
+  const bool names_gpu =
+      !execution.variant.empty() && core::find_variant(variants(), execution.variant, Room::name).device_input;
+  return names_gpu ? Device::gpu : Device::cpu;
+}
 
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
@@ -50,24 +68,23 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
   ranks.agree([&] {
     execution::check_execution(execution, execution::SupportsRanks::yes);
     const auto refuse = [](const std::string& what) {
-      throw UnsupportedError(what + " on several ranks; the variants of pair_histogram that do run there: " +
+      throw UnsupportedError(what + " on several ranks or GPUs; the variants of pair_histogram that do run there: " +
                              core::names_with(&Variant::on_ranks, variants()));
     };
     const auto check = [](const auto& view, const char* what) {
       execution::check_view(view, what);
       if (!view.place().is_host())
         throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(view.place().gpu) +
-                               ", where no variant runs on several ranks; copy them to host memory");
+                               ", and several ranks or GPUs need them in host memory; copy them there");
     };
     check(points, "points");
     check(memory.others, "others");
     check(memory.weights, "weights");
     check(memory.other_weights, "other weights");
-    if (here.device == Device::gpu) refuse("no variant runs on a GPU");
     if (!here.variant.empty())
       if (const Variant& variant = core::find_variant(variants(), here.variant, Room::name); !variant.on_ranks)
         refuse("pair_histogram variant '" + std::string(variant.name) + "' does not run");
-    here.device = Device::cpu;
+    here.device = device_on_ranks(execution);
     own = call_text(points, options, memory, here);
   });
   core::require_same_options(ranks, own);

@@ -1,5 +1,6 @@
 // Counting on several ranks (Execution::communicator). The ranks first check that their arguments agree. Each rank then
-// counts its share of the pairs (see for_each_item()). Finally the histograms are added up, once.
+// counts its share of the pairs (see for_each_item() and, on GPUs, cuda_filter). Finally the histograms are added up,
+// once.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,14 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Returns the execution for this rank, with the ranks' stop token. Throws UsageError unless all ranks have the same
-/// options, variant, points, others and weights. Throws UnsupportedError if any of these is on a GPU, or if the
-/// requested device or variant is not available on ranks. All results derived from these arguments, such as the chosen
-/// variant and the meaning of item numbers, are therefore the same on all ranks.
+/// Returns the device of a rank. Unless the request names a device or a variant, it is the CPU, because all ranks must
+/// choose alike.
+Device device_on_ranks(const Execution& execution);
+
+/// Returns the execution for this rank, with the ranks' stop token and device. Throws UsageError unless all ranks have
+/// the same options, variant, kind of device, points, others and weights. Throws UnsupportedError if any data is on a
+/// GPU, or if the requested device or variant is not available on ranks. All results derived from these arguments, such
+/// as the chosen variant and the meaning of item numbers, are therefore the same on all ranks.
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
                          const PairHistogramMemory<T>& memory, const Execution& execution);

@@ -130,6 +130,28 @@ class Usage(ProgramCase):
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
+    def test_gpus_that_are_no_list_of_gpus(self):
+        points = self.path("points.npy")
+        self.succeed("generate", "uniform", "-n", 20, "-d", 3, "-o", points)
+        jobs = [("kmeans", points, "-k", 2), ("predict", points, points), ("transform", points, points),
+                ("pair-histogram", points, "--bin-width", 1, "--bins", 3)]
+        values = [
+            (2, ["0"], ["--gpus", "'0' is not an integer from 1 to 1024"]),
+            (2, ["-1"], ["--gpus", "'-1'"]),
+            (2, ["some"], ["--gpus", "'some'"]),
+            (2, ["0,"], ["--gpus", "a value is empty"]),
+            (2, ["0,x"], ["--gpus", "'x'"]),
+            (2, ["0,-1"], ["--gpus", "'-1'"]),
+            (2, ["all", "--device", "cpu"], ["--gpus has no effect", "--device cpu"]),
+            (2, ["0,1", "--device", "gpu:1"], ["--gpus has no effect", "--device names one GPU"]),
+            (4, ["1024"], ["GPU"]),
+            (4, ["0,1023"], ["GPU"]),
+        ]
+        for job in jobs:
+            for status, value, says in values:
+                self.refused(status, *job, "--gpus=" + value[0], *value[1:], says=says)
+        self.assertIn("--gpus all|N|LIST", self.succeed("kmeans", "--help").stdout)
+
     def test_errors_as_json(self):
         self.refused_as_json(2, "nothing")
 

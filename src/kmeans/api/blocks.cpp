@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/error.hpp"
+#include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/model_call.hpp"
 
 namespace gradus::kmeans_detail {
@@ -26,6 +29,7 @@ auto with_rows_of_table(std::int64_t first_row, const Execution& execution, cons
   } catch (const InputError&) {
     if (first_row == 0 || execution.device == Device::cpu) throw;
     Execution on_cpu = execution;
+    on_cpu.gpus.clear();
     on_cpu.device = Device::cpu;
     on_cpu.variant = {};
     on_cpu.variant_options = {};
@@ -41,6 +45,7 @@ template <class T>
 Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
                           const Execution& execution) {
   return with_rows_of_table(first_row, execution, [&](const Execution& device) {
+    if (execution::is_for_several_gpus(device)) return kmeans_transform(model, points, device);
     return execution::whole_call<T>(transform_name, device, [&](const Execution& here, core::Ranks& ranks) {
       return distances_by_model(ModelCall<T>{transform_name, model, points, here, ranks, first_row});
     });
@@ -61,12 +66,23 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
   // A call refuses weights that are all zero. Such a block of a table with other weights has labels, but no inertia.
   const bool weightless = has_weight_ && !weights.empty() && are_zero(weights);
   const KMeansMemory<T> memory{.weights = weightless ? VectorView<const T>() : weights};
+  const auto predict = [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& device,
+                           core::ExactAccumulator& sum) {
+    return execution::whole_call<T>(predict_name, device, [&](const Execution& here, core::Ranks& ranks) {
+      return predict_by_model(ModelCall<T>{predict_name, model_, rows, here, ranks, rows_}, own, false, &sum);
+    });
+  };
   Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& device) {
     inertia = {};
-    return execution::whole_call<T>(predict_name, device, [&](const Execution& here, core::Ranks& ranks) {
-      const ModelCall<T> call{predict_name, model_, points, here, ranks, rows_};
-      return predict_by_model(call, memory, false, &inertia).labels;
-    });
+    if (!execution::is_for_several_gpus(device)) return predict(points, memory, device, inertia).labels;
+    std::vector<core::ExactAccumulator> sums(device.gpus.size());
+    KMeansPrediction all = GpuParts<T>(points, device)
+                               .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own,
+                                                           const Execution& here, int rank) {
+                                 return predict(rows, own, here, sums[static_cast<std::size_t>(rank)]);
+                               });
+    for (const core::ExactAccumulator& sum : sums) inertia.merge(sum);
+    return std::move(all.labels);
   });
   if (!weightless) inertia_.merge(inertia);
   if (!std::isfinite(this->inertia()))

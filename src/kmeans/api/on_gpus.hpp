@@ -2,7 +2,6 @@
 // several ranks. The arguments and errors are those of the public calls.
 #pragma once
 
-#include "execution/gpu_group.hpp"
 #include "gradus/kmeans.hpp"
 
 namespace gradus::kmeans_detail {

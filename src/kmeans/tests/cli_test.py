@@ -9,6 +9,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 import zipfile
@@ -803,6 +804,56 @@ class Bench(Case):
             ("--experiment", "kmeans-openmp", "--bins", 3): "experiment",
         }.items():
             self.refused(2, "bench", *arguments, says=[words])
+
+
+class GpuScaling(Case):
+    """Runs bench/scaling/gpus.py with a program in which the CPU stands for two GPUs."""
+
+    def scaling(self, *more, broken="none"):
+        program = self.file("gradus", f"""#!{sys.executable}
+import json, subprocess, sys
+words, gpus = sys.argv[1:], None
+if words[0] == "info":
+    print(json.dumps({{"gpus": [{{"usable": True}}, {{"usable": True}}, {{"usable": False}}]}}))
+    sys.exit()
+if "--gpus" in words:
+    at = words.index("--gpus")
+    gpus = words[at + 1]
+    words[at:at + 2] = ["--device", "cpu"]
+status = subprocess.call([{GRADUS!r}, *words])
+if gpus == {broken!r}:
+    open(words[-1] + "/labels.npy", "ab").write(b"!")
+sys.exit(status)
+""")
+        os.chmod(program, 0o755)
+        script = os.path.join(os.path.dirname(DATA), "bench", "scaling", "gpus.py")
+        command = [sys.executable, script, "--program", program, "--scale", 0.004, "--repeats", 2, "--json", self.path("s.json"),
+                   "--folder", self.folder, *more]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False)
+
+    def test_the_result_and_its_page(self):
+        result = self.scaling("--page", self.path("s.html"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        answer = json.loads(content(self.path("s.json")))
+        curves = answer["scaling"]["curves"]
+        self.assertEqual([curve["kind"] for curve in curves], ["strong", "weak"] * 4)
+        charts = self.charts_of(self.path("s.html"))
+        for curve in curves:
+            self.assertIn(curve["title"], result.stdout)
+            one, two = curve["points"]
+            self.assertEqual([one["gpus"], two["gpus"], two["rows"] / one["rows"]], [1, 2, 2 if curve["kind"] == "weak" else 1])
+            work = one["seconds"] / (1 if curve["kind"] == "weak" else 2)
+            self.assertEqual(one["efficiency"], 1)
+            self.assertAlmostEqual(two["efficiency"], work / two["seconds"])
+            shown = charts["time by GPUs: " + curve["title"]]
+            self.assertEqual([float(row[1]) for row in shown[1:]], [1000 * point["seconds"] for point in (one, two)])
+        self.assertEqual([[len(row["samples"]) for row in group["rows"]] for group in answer["groups"]], [[2]] * 12)
+        self.succeed("compare", self.path("s.json"), self.path("s.json"))
+
+    def test_a_wrong_result_ends_it(self):
+        result = self.scaling(broken="2")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the result of 2 GPUs differs from the result of one GPU", result.stderr)
 
 
 class Predict(Case):

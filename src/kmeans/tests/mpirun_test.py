@@ -320,7 +320,8 @@ class Faults(KMeansCase):
                 (["-k", "2..4"], "several -k"),
                 (["-k", 3, "--report", self.path("page.html")], "--report"),
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
-                (["-k", 3, "--device", "gpu:1000"], "GPU")]])
+                (["-k", 3, "--device", "gpu:1000"], "GPU"),
+                (["-k", 3, "--gpus", "2"], "one process for each GPU")]])
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
         out = ["-o", self.path("out.npy")]
         commands = (["predict", points, points, *out], ["list"], ["info", "--json"], ["generate", "uniform", "-n", 9, "-d", 2, *out],

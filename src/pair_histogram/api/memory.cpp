@@ -3,6 +3,7 @@
 
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_group.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/api/steps.hpp"
 #include "pair_histogram/arrange.hpp"
@@ -42,7 +43,7 @@ std::uint64_t copied_bytes(const PairHistogramShape& shape) {
 Execution check(const PairHistogramShape& shape, const Execution& execution) {
   execution::check_execution(execution, execution::SupportsRanks::yes);
   Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
-  if (here.communicator != nullptr) here.device = Device::cpu;
+  if (here.communicator != nullptr) here.device = room::device_on_ranks(execution);
   return here;
 }
 
@@ -66,6 +67,14 @@ std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Exe
 MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
                                      const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
+  if (execution::is_for_several_gpus(execution)) {
+    Execution on_one = execution;
+    on_one.gpus.clear();
+    on_one.device = Device::gpu;
+    MemoryEstimate memory = pair_histogram_memory(shape, options, on_one);
+    memory.host *= execution.gpus.size();
+    return memory;
+  }
   const Execution here = check(shape, execution);
   const room::Shape sizes = describe(shape, options, here);
   const std::uint64_t copies = room::estimate_copies(shape, options);

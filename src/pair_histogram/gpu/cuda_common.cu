@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/stop.hpp"
+#include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/prepare.hpp"
@@ -55,6 +56,10 @@ CudaPairs<T>::CudaPairs(const Problem<T>& problem, const Execution& execution, s
   job_.cross = problem.cross;
   std::copy(problem.box.begin(), problem.box.end(), job_.box);
   job_.cell = problem.cell;
+  if (execution.communicator != nullptr) {
+    job_.part = execution.communicator->rank();
+    job_.parts = execution.communicator->size();
+  }
 
   const std::span<const double> edges = problem.bins.edges();
   job_.bins = {cuda::copy_part(memory(), edges, stream()), static_cast<int>(problem.bins.count()), problem.bins.width(),
@@ -115,9 +120,12 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
     const auto start = core::Clock::now();
     // If `cross` is false, first points at or after the end of the range have no later point in the range.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
-    kernel<<<cuda::blocks_for(first_points, threads), threads, shared_bytes, stream()>>>(job_);
-    cuda::check_launch(name);
-    stream().wait();
+    // The part has every parts-th first point.
+    if (const std::int64_t own = (first_points - job_.part + job_.parts - 1) / job_.parts; own > 0) {
+      kernel<<<cuda::blocks_for(own, threads), threads, shared_bytes, stream()>>>(job_);
+      cuda::check_launch(name);
+      stream().wait();
+    }
     portion *= std::clamp(seconds_of_a_launch / core::seconds_since(start), 0.5, 8.0);
     if (execution_.progress && job_.end < job_.second.count)
       execution_.progress({"pairs", pairs_before(job_.end), total, {}});

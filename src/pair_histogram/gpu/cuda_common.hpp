@@ -101,6 +101,8 @@ struct PairJob {
   WeightSums sums;
   int copies = 1;  ///< number of copies of a block's histogram
   DeviceHistogram histogram;
+  int part = 0;  ///< the part of the pairs that this GPU counts, if several GPUs share them
+  int parts = 1;
 
   __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
 
@@ -236,7 +238,8 @@ struct FirstPoint {
   std::int64_t weight = 0;
 
   __device__ explicit FirstPoint(const PairJob<T>& job)
-      : number(std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x), exists(number < job.first.count) {
+      : FirstPoint(job, std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) {}
+  __device__ FirstPoint(const PairJob<T>& job, std::int64_t point) : number(point), exists(number < job.first.count) {
     if (!exists) return;
     place = job.first[number];
     if constexpr (weighted) weight = job.first.weight(number);
@@ -257,8 +260,8 @@ class CudaPairs {
   const execution::Gpu& gpu() const { return gpu_; }
   cuda::Arena& memory() { return gpu_job_.memory(); }
 
-  /// Counts all pairs (phase count). Launches the kernel once for each range of second points, with one thread per
-  /// first point. Between launches, responds to stop requests and reports progress.
+  /// Counts all pairs of this GPU's part (phase count). Launches the kernel once for each range of second points, with
+  /// one thread per first point of the part. Between launches, responds to stop requests and reports progress.
   void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
   /// Copies the result to the host (phase to_host).
   Histogram histogram();

@@ -25,7 +25,7 @@
 // * Balance. The groups of 128 points form a ring. Each group is paired with the groups after it, halfway around the
 //   ring. Every group therefore has the same work. In the triangle of all pairs, the first groups would have the most.
 //   One launch fills the GPU. The pairs of groups are dealt to the warps in turn, so that each warp gets the same
-//   number.
+//   number. Several GPUs deal out the pairs of groups in the same way (column_of_step()).
 // * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a
 //   space-filling curve (cuda_groups.hpp). Before the warp counts the pairs of two groups, a lane tests the bounding
 //   boxes of the groups.
@@ -157,7 +157,8 @@ struct FilterJob {
   int first_groups = 0;
   int second_groups = 0;
   int columns = 0;  ///< number of groups that each group is paired with
-  int columns_of_an_item = 1;
+  int steps = 0;    ///< greatest number of these groups in this GPU's part
+  int steps_of_an_item = 1;
   std::int64_t begin = 0;  ///< first item of this launch
   std::int64_t end = 0;
   float box[dimension_limit] = {};
@@ -509,12 +510,21 @@ __device__ int group_of_column(const FilterJob<T>& job, int group, int column) {
   return second >= job.second_groups ? second - job.second_groups : second;
 }
 
-// Returns a bit mask of the columns, beginning with column `begin`, whose groups may be in reach. All lanes must call
-// the function.
+// Returns the column of a step. Several GPUs deal out the pairs of groups: a pair belongs to the part
+// (group + column) % parts, so all parts get almost the same number of pairs, near or far. The rule must not depend on
+// the GPU, because the GPUs may differ.
+template <class T>
+__device__ int column_of_step(const FilterJob<T>& job, int group, int step) {
+  const int parts = job.pairs.parts;
+  return (job.pairs.part + parts - group % parts) % parts + step * parts;
+}
+
+// Returns a bit mask of the steps, beginning with step `begin`, whose groups exist and may be in reach. All lanes must
+// call the function.
 template <Space space, class T>
-__device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
-  const int column = begin + lane_of_warp();
-  bool near = column < end;
+__device__ __noinline__ unsigned int steps_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
+  const int column = column_of_step(job, group, begin + lane_of_warp());
+  bool near = begin + lane_of_warp() < end && column < job.columns;
   if (near && job.first.boxes != nullptr)
     near = square_between<space>(job, job.first.boxes[group], job.second.boxes[group_of_column(job, group, column)]) <=
            job.reach * job.reach;
@@ -522,7 +532,7 @@ __device__ __noinline__ unsigned int columns_in_reach(const FilterJob<T>& job, i
 }
 
 // Launch shape: as many blocks as are resident at once, with any number of warps. An item is a group of first points
-// with some groups of second points. Neighbouring items go to different multiprocessors.
+// with some groups of second points, each of which is a step. Neighbouring items go to different multiprocessors.
 template <class T, Counting counting, Space space, bool clamped>
 __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
   for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;
@@ -539,14 +549,15 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
   for (std::int64_t item = job.begin + std::int64_t{warp_of_block()} * gridDim.x + blockIdx.x; item < job.end;
        item += all_warps) {
     const int group = static_cast<int>(item % job.first_groups);
-    const int column_begin = static_cast<int>(item / job.first_groups) * job.columns_of_an_item;
-    const int column_end = min(column_begin + job.columns_of_an_item, job.columns);
+    const int begin = static_cast<int>(item / job.first_groups) * job.steps_of_an_item;
+    const int end = min(begin + job.steps_of_an_item, job.steps);
     pairs.take_group(group);
     unsigned int near = 0;
-    for (int column = column_begin; column < column_end; ++column) {
-      const int bit = (column - column_begin) % warp_lanes;
-      if (bit == 0) near = columns_in_reach<space>(job, group, column, column_end);
+    for (int step = begin; step < end; ++step) {
+      const int bit = (step - begin) % warp_lanes;
+      if (bit == 0) near = steps_in_reach<space>(job, group, step, end);
       if ((near >> bit & 1U) == 0) continue;
+      const int column = column_of_step(job, group, step);
       const int second = group_of_column(job, group, column);
       // If the number of groups is even, two groups half a ring apart meet twice. One of the two meetings is skipped.
       if (!cross && 2 * column == job.second_groups && group >= column) continue;
@@ -563,13 +574,15 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
 }
 
 // Counts all pairs in double. The histogram is in shared memory, or in global memory if there are too many bins. Launch
-// shape: one thread per first point. No thread returns early, because all must reach the barriers.
+// shape: one thread per first point of this GPU's part. No thread returns early, because all must reach the barriers.
 template <class T, Space space, bool weighted, bool in_shared>
 __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies, job.histogram);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-  const FirstPoint<T, weighted> first(job);
+  // The part of this GPU has every parts-th first point.
+  const FirstPoint<T, weighted> first(job,
+                                      (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * job.parts + job.part);
   const std::int64_t end = first.exists ? job.end : 0;
   for (std::int64_t second = job.first_partner(first.number); second < end; ++second) {
     const int slot = job.bins.slot(job.template squared_distance_in<space>(first.place, job.second[second]));
@@ -687,6 +700,7 @@ class FilteredCount {
     job_.first_groups = static_cast<int>(groups(problem_.n()));
     job_.second_groups = static_cast<int>(groups(problem_.m()));
     job_.columns = problem_.cross ? job_.second_groups : job_.second_groups / 2 + 1;
+    job_.steps = (job_.columns + job_.pairs.parts - 1) / job_.pairs.parts;
     for (int dim = 0; dim < dimension_limit; ++dim)
       job_.box[dim] = static_cast<float>(problem_.box[static_cast<std::size_t>(dim)] * plan.cells_per_length);
     for (int vector = 0; problem_.triclinic && vector < dimension_limit; ++vector) {
@@ -746,13 +760,13 @@ class FilteredCount {
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
     constexpr std::int64_t items_of_a_warp = 128;  // at least 128, so that all warps finish at almost the same time
-    const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
-    const std::int64_t most_columns = job_.first.boxes == nullptr ? 64 : warp_lanes;
-    job_.columns_of_an_item =
-        static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, most_columns));
-    const std::int64_t columns = (job_.columns + job_.columns_of_an_item - 1) / job_.columns_of_an_item;
-    const std::int64_t items = std::int64_t{job_.first_groups} * columns;
-    const std::int64_t items_of_a_launch = warps * (groups_of_a_launch / job_.columns_of_an_item);
+    const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.steps;
+    const std::int64_t most_steps = job_.first.boxes == nullptr ? 64 : warp_lanes;
+    job_.steps_of_an_item =
+        static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, most_steps));
+    const std::int64_t items_of_a_group = (job_.steps + job_.steps_of_an_item - 1) / job_.steps_of_an_item;
+    const std::int64_t items = std::int64_t{job_.first_groups} * items_of_a_group;
+    const std::int64_t items_of_a_launch = warps * (groups_of_a_launch / job_.steps_of_an_item);
     for (job_.begin = 0; job_.begin < items; job_.begin = job_.end) {
       const auto done = static_cast<std::int64_t>(static_cast<double>(total) *
                                                   (static_cast<double>(job_.begin) / static_cast<double>(items)));
@@ -827,6 +841,7 @@ extern constinit const Variant cuda_filter_rung{
         "around a ring",
     .backend = core::Backend::cuda,
     .device_input = true,
+    .on_ranks = true,
     .supports = filter_on_gpu,
     .memory = gpu_filter_memory,
     .run = GRADUS_CUDA_RUNS(cuda_filter<float>, cuda_filter<double>),

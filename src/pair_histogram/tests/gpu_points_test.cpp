@@ -94,6 +94,16 @@ TEST_F(OnGpu, points_there_are_counted_there) {
   EXPECT_EQ(in_place.device + 300 * 3 * sizeof(double), copied.device);
 }
 
+TEST_F(OnGpu, several_gpus_need_points_in_host_memory) {
+  const Matrix<double> points = uniform(300, 3);
+  const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
+  Execution execution;
+  execution.gpus = {0, 0};
+  EXPECT_TRUE(
+      contains(error_of<UnsupportedError>([&] { there.count(execution); }),
+               "points: they are on GPU 0, and several ranks or GPUs need them in host memory; copy them there"));
+}
+
 TEST_F(OnGpu, rows_with_room_between_them) {
   for (const std::int64_t d : {1, 2, 3})
     for (const std::int64_t room : {1, 5}) {

@@ -95,6 +95,21 @@ class OnRanks(PairsCase):
               for variant in ("simd_brute_force", "simd-filter", "simd_cells", "simd_dual_tree")]]
         self.all_same(jobs)
 
+    def test_gpus(self):
+        points = self.array("points.npy", 2600, 3)
+        bins = ("--bin-width", 0.5, "--bins", 20)
+        if not any(gpu["usable"] for gpu in json.loads(self.succeed("info", "--json").stdout)["gpus"]):
+            return self.all_refused((3, 4, points, *bins, "--device", "gpu", {"says": ["no GPU can be used"]}),
+                                    (3, 4, points, *bins, "--variant", "cuda_filter", {"says": ["no GPU can be used"]}))
+        weights = self.array("weights.npy", 2600, 1, low=-3, high=3)
+        for number, job in enumerate([(points, *bins), (points, *bins, "--box", "20,20,20"), (points, *bins, "--weights", weights)]):
+            with self.subTest(job=job):
+                self.same(RANKS[number], ".csv", *job, "--device", "gpu")
+                self.succeed("pair-histogram", *job, "--device", "cpu", "-o", self.path("cpu.csv"))
+                self.succeed("pair-histogram", *job, "--gpus", "0,0,0", "-o", self.path("gpus.csv"))
+                for name in ("one.csv", "gpus.csv"):
+                    self.assertEqual(content(self.path(name)), content(self.path("cpu.csv")), name)
+
     def test_frames_of_a_trajectory(self):
         water = self.trajectory()
         bins = ("--bin-width", 0.5, "--bins", 8)
@@ -183,7 +198,7 @@ class RanksFaults(PairsCase):
             (2, 4, "-", *self.BINS, {"says": ["standard input", "name a file"]}),
             (2, 4, points, *self.BINS, "--weights", "-", {"says": ["standard input", "name a file"]}),
             (2, 4, points, *self.BINS, "--variant", "openmp_privatized", {"says": ["does not run on several ranks", "'simd_cells'"]}),
-            (2, 4, points, *self.BINS, "--device", "gpu", {"says": ["no variant runs on a GPU on several ranks"]}),
+            (2, 4, points, *self.BINS, "--gpus", "2", {"says": ["one process for each GPU"]}),
             (2, 1, points, *self.BINS, "--memory-limit", "1K", {"says": ["rank 0 of 2 (", "needs", "the memory limit allows only"]}))
 
     def test_a_result_that_cannot_be_written(self):

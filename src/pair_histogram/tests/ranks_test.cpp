@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/philox.hpp"
+#include "execution/devices.hpp"
 #include "pair_histogram/cases.hpp"
 #include "pair_histogram/ranks.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
@@ -144,11 +145,17 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
+/// Returns the device on which the variant runs. The best variant is the best one on the CPU.
+Device device_of(std::string_view variant) {
+  const bool on_gpu = !variant.empty() && core::find_variant(room::variants(), variant, room::Room::name).device_input;
+  return on_gpu ? Device::gpu : Device::cpu;
+}
+
 /// Returns the execution of a rank. If there are three ranks, one of them has a different number of threads, which must
 /// not affect the result.
 Execution on_rank(Communicator& communicator, std::string_view variant) {
   Execution execution;
-  execution.device = Device::cpu;
+  execution.device = device_of(variant);
   execution.variant = variant;
   execution.threads = communicator.size() == 3 ? 1 + communicator.rank() % 2 : 1;
   execution.communicator = &communicator;
@@ -177,7 +184,7 @@ std::string said(int size, const std::function<std::string(Communicator&)>& chec
 template <class T>
 PairHistogramResult of_one(const Problem<T>& problem, std::string_view variant) {
   Execution execution;
-  execution.device = Device::cpu;
+  execution.device = device_of(variant);
   execution.variant = variant;
   execution.threads = 1;
   return pair_histogram(problem.points, problem.options, problem.memory(), execution);
@@ -286,6 +293,107 @@ TYPED_TEST(PairHistogramRanks, share_the_work) {
     EXPECT_LE(*most, *least + 1) << variant;
     EXPECT_LE(ranks.calls(), 8) << variant;  // the number of calls does not depend on the number of items
   }
+}
+
+/// Returns problems for several GPUs: those above, and problems whose pairs are sorted, skipped or shared unevenly.
+template <class T>
+std::vector<Problem<T>> problems_for_gpus() {
+  std::vector<Problem<T>> all = problems<T>();
+  const auto add = [&all](const char* name, std::int64_t n, std::int64_t d) -> Problem<T>& {
+    Problem<T>& problem = all.emplace_back();
+    problem.name = name;
+    problem.points = uniform<T>(n, d);
+    problem.options.bins = {.bin_width = 0.05, .bins = 15};
+    return problem;
+  };
+  add("groups out of reach", 20000, 3);
+  add("an even number of groups", 128 * 160, 3).options.box = {10, 10, 10};
+  Problem<T>& cell = add("groups in a triclinic cell", 20000, 3);
+  cell.options.box = {20, 0, 0, 5, 22, 0, 3, 4, 24};
+  cell.options.bins.bins = 30;
+  add("groups of others", 300, 3).others = uniform<T>(20000, 3, 6);
+  add("one group and many others", 100, 3).others = uniform<T>(5000, 3, 6);
+  add("many points and one other", 5000, 3).others = uniform<T>(1, 3, 6);
+  add("sorted and weighted", 17000, 2).weights = make_weights<T>(17000, 0);
+  Problem<T>& lattice = add("a lattice, where most pairs are doubtful", 4096, 3);
+  for (std::int64_t row = 0; row < 4096; ++row)
+    for (int column = 0; column < 3; ++column) lattice.points(row, column) = static_cast<T>(row >> 4 * column & 15);
+  lattice.options.bins = {.bin_width = 1, .bins = 20};
+  return all;
+}
+
+// All points are given to each GPU. The same GPU stands for several.
+TYPED_TEST(PairHistogramRanks, several_gpus_give_the_bits_of_one) {
+  if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+    return tests::skip_for_want_of_gpu(reason);
+  int runs = 0;
+  for (const Problem<TypeParam>& problem : problems_for_gpus<TypeParam>())
+    for (const room::Variant& variant : room::variants()) {
+      if (!variant.device_input || !variant.on_ranks || !takes(variant.name, shape_of(problem))) continue;
+      const PairHistogramResult one = of_one(problem, variant.name);
+      EXPECT_EQ(room::compare(one, of_one(problem, "")), "") << problem.name;
+      for (const int number : {2, 3, 5}) {
+        Execution execution;
+        execution.variant = variant.name;
+        execution.gpus.assign(static_cast<std::size_t>(number), 0);
+        const PairHistogramResult several =
+            pair_histogram(problem.points, problem.options, problem.memory(), execution);
+        EXPECT_EQ(difference(one, several), "") << problem.name << ", '" << variant.name << "', " << number << " GPUs";
+        EXPECT_EQ(several.report.device, std::to_string(number) + " x " + one.report.device);
+        ++runs;
+      }
+    }
+  EXPECT_GE(runs, 24 * 3);
+}
+
+TEST(PairHistogramGpus, refuse_what_one_gpu_refuses) {
+  const Matrix<double> points = uniform<double>(300, 3);
+  PairHistogramOptions options{.bins = {.bin_width = 0.5, .bins = 10}};
+  Execution execution;
+  execution.gpus = {0, 0};
+  execution.device = Device::cpu;
+  EXPECT_TRUE(contains(tests::error_of<UsageError>([&] { pair_histogram(points, options, execution); }),
+                       "gpus: GPUs were asked for, and the CPU too"));
+  execution.gpus = {0};
+  EXPECT_TRUE(contains(tests::error_of<UsageError>([&] { pair_histogram(points, options, execution); }),
+                       "gpus: GPUs were asked for, and the CPU too"));
+  execution.device = Device::automatic;
+  execution.gpus = {0, 1023};
+  EXPECT_TRUE(contains(tests::error_of<UnsupportedError>([&] { pair_histogram(points, options, execution); }), "GPU"));
+  if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+    return tests::skip_for_want_of_gpu(reason);
+  execution.gpus = {0, 0};
+  execution.variant = "cuda_tiled";
+  EXPECT_TRUE(contains(tests::error_of<UnsupportedError>([&] { pair_histogram(points, options, execution); }),
+                       "pair_histogram variant 'cuda_tiled' does not run on several ranks"));
+  execution.variant = {};
+  options.bins.bins = 0;
+  const std::string bins = tests::error_of<UsageError>([&] { pair_histogram(points, options, execution); });
+  EXPECT_TRUE(contains(bins, "bins") && !contains(bins, "rank")) << bins;
+  options.bins.bins = 10;
+  Matrix<double> broken = uniform<double>(300, 3);
+  broken(7, 1) = std::numeric_limits<double>::quiet_NaN();
+  const std::string nan = tests::error_of<InputError>([&] { pair_histogram(broken, options, execution); });
+  EXPECT_TRUE(contains(nan, "the value in row 7, column 1") && !contains(nan, "rank")) << nan;
+  EXPECT_NO_THROW(pair_histogram(points, options, execution));  // after an error, the GPUs can be used again
+  std::stop_source source;
+  source.request_stop();
+  execution.stop = source.get_token();
+  EXPECT_TRUE(contains(tests::error_of<InterruptedError>([&] { pair_histogram(points, options, execution); }), "stop"));
+}
+
+TEST(PairHistogramGpus, memory_is_for_all_of_them) {
+  if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+    return tests::skip_for_want_of_gpu(reason);
+  const PairHistogramShape shape{.points = 100000};
+  const PairHistogramOptions options{.bins = {.bin_width = 0.5, .bins = 10}};
+  Execution execution;
+  execution.device = Device::gpu;
+  const MemoryEstimate one = pair_histogram_memory(shape, options, execution);
+  execution.gpus = {0, 0, 0};
+  const MemoryEstimate three = pair_histogram_memory(shape, options, execution);
+  EXPECT_EQ(three.host, 3 * one.host);
+  EXPECT_EQ(three.device, one.device);
 }
 
 TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
@@ -408,18 +516,30 @@ TEST_F(PairHistogramRanksErrors, are_those_of_one_process) {
 }
 
 TEST_F(PairHistogramRanksErrors, name_the_variants_that_run) {
-  for (const char* const variant : {"sequential", "openmp_shared", "openmp_privatized", "cuda_filter"}) {
+  for (const char* const variant : {"sequential", "openmp_shared", "openmp_privatized", "cuda_tiled"}) {
     const std::string teaching = error<UnsupportedError>([&](int, Call& call) { call.execution.variant = variant; });
     EXPECT_TRUE(contains(teaching, "'" + std::string(variant) + "' does not run on several ranks")) << teaching;
-    EXPECT_TRUE(contains(teaching, "'simd_brute_force', 'simd_filter', 'simd_cells', 'simd_dual_tree'")) << teaching;
+    EXPECT_TRUE(contains(teaching, "'simd_brute_force', 'simd_filter', 'simd_cells', 'simd_dual_tree', 'cuda_filter'"))
+        << teaching;
   }
-  const std::string gpu = error<UnsupportedError>([](int rank, Call& call) {
-    if (rank == 1) call.execution.device = Device::gpu;
-  });
-  EXPECT_TRUE(contains(gpu, "rank 1 of 4: no variant runs on a GPU on several ranks")) << gpu;
   const std::string pinned =
       error<UnsupportedError>([](int, Call& call) { call.execution.pinning = Pinning::compact; });
   EXPECT_TRUE(contains(pinned, "--bind-to")) << pinned;
+}
+
+// A rank on the CPU and a rank on a GPU would divide the pairs differently.
+TEST_F(PairHistogramRanksErrors, name_the_rank_with_another_device) {
+  const auto on_gpu = [](int rank, Call& call) {
+    if (rank == 1) call.execution.device = Device::gpu;
+  };
+  if (execution::why_no_gpu(execution::this_machine()).empty()) {
+    const std::string mixed = error<UsageError>(on_gpu);
+    EXPECT_TRUE(contains(mixed, "rank 1 of 4: 'device=a GPU of compute capability ")) << mixed;
+    EXPECT_TRUE(contains(mixed, "' here, but 'device=the CPU' on rank 0")) << mixed;
+  } else {
+    const std::string none = error<UnsupportedError>(on_gpu);
+    EXPECT_TRUE(contains(none, "rank 1 of 4: no GPU can be used")) << none;
+  }
 }
 
 TEST_F(PairHistogramRanksErrors, a_stop_request_on_one_rank_ends_all) {
