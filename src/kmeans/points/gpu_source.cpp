@@ -28,8 +28,17 @@ std::unique_ptr<SeedingCover> GpuPoints<T>::cover(std::int64_t first, std::int64
 template <class T>
 std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_t> numbers,
                                                      VectorView<const T> weights) const {
-  return std::make_unique<GpuPoints<T>>(*this, numbers, weights,
-                                        gpu_cover_bytes(std::ssize(numbers), points_.columns(), false));
+  const std::uint64_t cover_bytes = gpu_cover_bytes(std::ssize(numbers), points_.columns(), false);
+  core::Ranks& ranks = this->ranks();
+  if (ranks.is_alone()) return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes);
+  // The sample is so small that every GPU chooses from all of it, without exchanges.
+  const Matrix<T> rows = rows_at(numbers);
+  Execution here;
+  here.gpu = job_->gpu();
+  here.threads = this->threads();
+  here.stop = this->stop();
+  return ranks.agree(
+      [&] { return points_on_gpu(rows.view(), weights, here, cover_bytes, core::RankRows(rows.rows())); });
 }
 
 template <class T>

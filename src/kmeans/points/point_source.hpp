@@ -90,7 +90,8 @@ class PointSource {
   virtual std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
                                               const SeedingMemory<T>& memory) const = 0;
   /// Returns a copy of the given rows with new weights, which are in host memory. With several ranks, each rank
-  /// processes a share of these rows. The copy belongs to the same job.
+  /// processes a share of these rows. If the points are on GPUs, each rank instead processes all of these rows, as a
+  /// job without ranks.
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 

@@ -101,7 +101,7 @@ class Cover final : public Potential<T> {
   }
 
   std::vector<std::uint64_t> own_weights_of_chosen() const override {
-    const Quantizer quantize = weight_quantizer(largest_weight_, this->all_rows());
+    const Quantizer quantize = weight_quantizer(largest_weight_, this->rank_rows().all());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       honour_stop();

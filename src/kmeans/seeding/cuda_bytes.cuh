@@ -15,9 +15,11 @@
 //     roundings of the sum are below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), even if its terms cancel.
 //   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
-//   * e includes the rounding of x - m, 2^-44 per column. This keeps every bound above 2^-88. Underflow of float
-//     products loses far less, and so does underflow of squares in a chain of doubles (least_magnitude).
-// A bound that is infinite or NaN excludes no candidate.
+//   * e includes the rounding of x - m, 2^-44 per column, or more for a row of another rank of magnitude above 1. This
+//     keeps every bound above 2^-88. Underflow of float products loses far less, and so does underflow of squares in a
+//     chain of doubles (least_magnitude).
+// A bound that is infinite or NaN excludes no candidate. Exception: if only s_y^2 q_y.q_y is infinite, y is excluded,
+// because it is at least 2^50 times farther from m than all points x and their chosen rows.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -45,9 +47,10 @@ constexpr int chunk_columns = 64;  ///< columns per chunk; a lane reads 16 bytes
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
 /// Returns the residue e of a row, which is the length of its vector of rounding errors. `squares`: the sum of the
-/// squared rounding errors.
-__device__ inline float residue_of(double squares, int columns) {
-  return __double2float_ru(sqrt(squares) * (1 + byte_margin) + sqrt(static_cast<double>(columns)) * 0x1p-44);
+/// squared rounding errors. `largest`: the magnitude of the row, which exceeds 1 only for rows of other ranks.
+__device__ inline float residue_of(double squares, int columns, double largest) {
+  return __double2float_ru(sqrt(squares) * (1 + byte_margin) +
+                           sqrt(static_cast<double>(columns)) * (0x1p-44 * fmax(largest, 1.0)));
 }
 
 /// The copy of the points on the GPU, with the terms of the bound. ByteRows (byte_rows.hpp) is its counterpart on the
@@ -393,13 +396,13 @@ class Chains {
     return sum;
   }
 
-  /// Computes the distances between each lane's x (up to 32 rows) and the rows y with the numbers `which`. Use it if
-  /// most of these distances are needed. Requires that by_pieces() is true. `room_of_others`: bytes_of_others bytes of
-  /// shared memory.
+  /// Computes the distances between each lane's x (up to 32 rows) and the rows y with the numbers `which` in `ys`. Use
+  /// it if most of these distances are needed. Requires that by_pieces() is true. `room_of_others`: bytes_of_others
+  /// bytes of shared memory.
   template <class T>
   __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
-                                                       const std::int64_t* which, int others, unsigned char* room,
-                                                       unsigned char* room_of_others,
+                                                       const DeviceRows<T>& ys, const std::int64_t* which, int others,
+                                                       unsigned char* room, unsigned char* room_of_others,
                                                        double (&distances)[most_side_by_side]) {
     __builtin_assume(__isShared(room));
     __builtin_assume(__isShared(room_of_others));
@@ -425,7 +428,7 @@ class Chains {
     };
     // Lane 4 g + t loads unit t of each piece of the row y with number g.
     const int number = lane / width;
-    const T* const other = rows.data + which[number < others ? number : 0] * rows.stride;
+    const T* const other = ys.data + which[number < others ? number : 0] * ys.stride;
     const auto ask = [&](int piece) {
       const int unit = piece * width + lane % width;
       return number < others && unit < units ? __ldg(reinterpret_cast<const uint4*>(other) + unit)
@@ -476,7 +479,7 @@ class Chains {
       if (y < others)
         for (int column = units * quad<T>; column < rows.columns; ++column)
           extend(sums[y], static_cast<double>(__ldg(x + column)),
-                 static_cast<double>(__ldg(rows.data + which[y] * rows.stride + column)));
+                 static_cast<double>(__ldg(ys.data + which[y] * ys.stride + column)));
       distances[y] = sums[y];
     }
   }
@@ -552,8 +555,8 @@ struct Quad {
   }
 };
 
-/// Makes the 8-bit copy. Launch shape: `lanes` threads per row (a power of two up to 32), and a grid-stride loop over
-/// the rows.
+/// Makes the 8-bit copy. `closest`: the squared distances to the chosen rows, or null for rows that need no reach.
+/// Launch shape: `lanes` threads per row (a power of two up to 32), and a grid-stride loop over the rows.
 template <class T>
 __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
                         const DeviceByteRows out) {
@@ -609,12 +612,12 @@ __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* m
     }
     if (!is_row || lane != 0) continue;
     const double wide = static_cast<double>(scale);
-    const float residue = residue_of(rests, rows.columns);
+    const float residue = residue_of(rests, rows.columns, largest);
     out.length(row, DeviceByteRows::of_scale) = scale;
     out.length(row, DeviceByteRows::of_square) =
         __double2float_rd(wide * wide * static_cast<double>(squares) * (1 - byte_margin));
     out.length(row, DeviceByteRows::of_residue) = residue;
-    out.length(row, DeviceByteRows::of_reach) = out.reach_of(closest[row], residue);
+    if (closest) out.length(row, DeviceByteRows::of_reach) = out.reach_of(closest[row], residue);
   }
 }
 

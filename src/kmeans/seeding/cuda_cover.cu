@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/seeding/cuda_cover_job.cuh"
@@ -37,7 +39,7 @@ static_assert(CudaCover<float>::most_candidates <= most_others);
 template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
                          bool is_first) {
-  const OtherRows<T, Group> added(job.rows, which, count);
+  const OtherRows<T, Group> added(job.others, which, count);
   for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
     const std::int64_t row = block * block_rows + threadIdx.x;
     const bool is_row = row < job.rows.count;
@@ -68,7 +70,7 @@ __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::in
   constexpr int warps = block_rows / 32;
   __shared__ alignas(16) unsigned char rooms[warps][Chains::bytes];
   const DeviceRows<T>& rows = job.rows;
-  const T* const first = rows.data + *which * rows.stride;
+  const T* const first = job.others.data + *which * job.others.stride;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t end = min(job.end_block * block_rows, rows.count);
   for (std::int64_t begin = job.first_block * block_rows + (std::int64_t{blockIdx.x} * warps + warp) * tile_rows;
@@ -119,7 +121,7 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
 /// added. Launch shape: like add_rows.
 template <class T>
 __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
-  const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
+  const OtherRows<T, candidates_at_once> candidates(job.others, which, count);
   for (int part = 0; part < count; part += candidates_at_once) {
     Word sums[candidates_at_once] = {};
     for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
@@ -161,10 +163,10 @@ __device__ int passes_at(Word mine, Word& target) {
   return found;
 }
 
-/// Finds, for each target, the row at which the prefix sum of the integers of all rows exceeds this target. Launch
+/// Replaces each target by the row at which the prefix sum of the integers of all rows exceeds the target. Launch
 /// shape: one block of block_rows threads per target.
 template <class T>
-__global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64_t* found) {
+__global__ void find_rows(const CoverJob<T> job, Word* targets) {
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t groups = (job.row_blocks() + group_blocks - 1) / group_blocks;
   Word target = targets[blockIdx.x];
@@ -178,20 +180,31 @@ __global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64
       group * group_blocks + passes_at(some_block < job.row_blocks() ? job.block_sums[some_block] : 0, target);
   const std::int64_t row = block * block_rows + thread;
   const std::int64_t result = block * block_rows + passes_at(row < job.rows.count ? job.integer(row) : 0, target);
-  if (thread == 0) found[blockIdx.x] = result;
+  if (thread == 0) targets[blockIdx.x] = static_cast<Word>(result);
 }
 
-/// Draws the rows of a round of k-means||, in any order. length[0] receives the number of drawn rows, even if `drawn`
-/// has no room for all of them. Launch shape: grid-stride loop over the rows.
+/// Copies rows without gaps between them. Launch shape: grid-stride loop over the elements.
 template <class T>
-__global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::Philox random, int round,
-                          std::int64_t* drawn, Word room, Word* length) {
+__global__ void copy_rows(const DeviceRows<T> rows, const Word* which, std::int64_t count, T* to) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < count * rows.columns;
+       index += stride)
+    to[index] =
+        value_at(rows, static_cast<std::int64_t>(which[index / rows.columns]), static_cast<int>(index % rows.columns));
+}
+
+/// Draws the rows of a round of k-means||, in any order. `first_row`: the global number of this rank's first row.
+/// length[0] receives the number of drawn rows, even if `drawn` has no room for all of them. Launch shape: grid-stride
+/// loop over the rows.
+template <class T>
+__global__ void draw_rows(const CoverJob<T> job, std::int64_t first_row, Word wanted, Word total, core::Philox random,
+                          int round, std::int64_t* drawn, Word room, Word* length) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < job.rows.count; row += stride) {
     const Word share = job.integer(row);
-    if (share == 0 || !is_drawn(wanted, share, total, random.bits(draw_index(round, row)))) continue;
+    if (share == 0 || !is_drawn(wanted, share, total, random.bits(draw_index(round, first_row + row)))) continue;
     const Word place = atomicAdd(length, Word{1});
-    if (place < room) drawn[place] = row;
+    if (place < room) drawn[place] = first_row + row;
   }
 }
 
@@ -205,11 +218,41 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
 
 }  // namespace
 
+/// The 8-bit copy of the points, and other buffers for the steps of k-means++.
+template <class T>
+struct CudaCover<T>::Bytes {
+  Bytes(std::int64_t rows, cuda::DeviceBuffer<double> middle_of_rows, std::int64_t most_blocks, bool takes_steps)
+      : middle(std::move(middle_of_rows)), padded((rows + block_rows - 1) / block_rows * block_rows),
+        bytes(padded * byte_stride(middle.size())), lengths(DeviceByteRows::kinds * padded),
+        nearer(takes_steps ? padded * most_trials / 32 : 0), kept(takes_steps ? 0 : padded / 8), part_sums(most_blocks),
+        published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
+
+  static constexpr std::int64_t most_steps = 1024;  ///< the largest number of steps per launch
+
+  DeviceByteRows rows{};
+  cuda::DeviceBuffer<double> middle;
+  std::int64_t padded;  ///< number of rows, rounded up to whole blocks
+  cuda::DeviceBuffer<signed char> bytes;
+  cuda::DeviceBuffer<float> lengths;
+  cuda::DeviceBuffer<unsigned int> nearer;
+  cuda::DeviceBuffer<KeptPair> kept;
+  cuda::DeviceBuffer<Word> part_sums;
+  cuda::DeviceBuffer<Word> published;
+  cuda::DeviceBuffer<std::int64_t> chosen;
+  cuda::DeviceBuffer<TrialOutcome> outcome;
+
+  // With several ranks: the copy of the rows in job_->others.
+  DeviceByteRows others{};
+  std::int64_t converted_others = 0;  ///< the number of rows that are up to date in this copy
+  cuda::DeviceBuffer<signed char> other_bytes;
+  cuda::DeviceBuffer<float> other_lengths;
+};
+
 /// Calls launch(job) for consecutive ranges of blocks. The size of a range depends on `count`, the number of distances
 /// that are computed per row.
 template <class T>
 template <class Launch>
-void CudaCover<T>::in_portions(int count, const Launch& launch) const {
+void CudaCover<T>::in_portions(int count, const Launch& launch) {
   const double operations = static_cast<double>(count) * job_->rows.columns * block_rows;
   portions_.run(block_sums_.size(), operations, 1, stream(), [&](std::int64_t first, std::int64_t number) {
     CoverJob<T> job = *job_;
@@ -219,15 +262,40 @@ void CudaCover<T>::in_portions(int count, const Launch& launch) const {
   });
 }
 
+/// Returns the largest number of rows that add() passes to own_add(). With several ranks, the GPU holds copies of these
+/// rows.
+template <class T>
+std::int64_t most_added_at_once(const GpuPoints<T>& points) {
+  if (points.ranks().size() == 1) return CudaCover<T>::most_added;
+  return std::clamp((std::int64_t{1} << 22) / points.rows().columns(), CudaCover<T>::most_candidates,
+                    CudaCover<T>::most_added);
+}
+
 template <class T>
 CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups)
-    : gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.device().multiprocessors),
-      job_(std::make_unique<CoverJob<T>>()), closest_(points.rows().rows()), owners_(groups ? closest_.size() : 0),
-      block_sums_((closest_.size() + block_rows - 1) / block_rows),
-      group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most_candidates),
-      which_(most_added), gains_(most_candidates), staged_(most_candidates + most_added) {
-  for (const T weight : points.host_weights()) largest_weight_ = std::max(largest_weight_, static_cast<double>(weight));
-  job_->rows = device_rows(points);
+    : RankCover<T>(points.rank_rows(), points.rows().columns(), first, most_added_at_once(points), points.stop()),
+      gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.device().multiprocessors),
+      job_(std::make_unique<CoverJob<T>>()) {
+  job_->rows = job_->others = device_rows(points);
+  this->bring(chosen_);
+  largest_weight_ = this->largest_weight_of(points.host_weights());
+  this->begin([&] { start(points, groups); });
+}
+
+/// Allocates the memory, and computes the distances to the first chosen row.
+template <class T>
+void CudaCover<T>::start(const GpuPoints<T>& points, bool groups) {
+  const std::int64_t n = job_->rows.count;
+  const std::int64_t row_blocks = (n + block_rows - 1) / block_rows;
+  closest_ = cuda::DeviceBuffer<double>(n);
+  owners_ = cuda::DeviceBuffer<std::int32_t>(groups ? n : 0);
+  block_sums_ = cuda::DeviceBuffer<Word>(row_blocks);
+  group_sums_ = cuda::DeviceBuffer<Word>((row_blocks + group_blocks - 1) / group_blocks);
+  total_ = cuda::DeviceBuffer<Word>(1);
+  targets_ = cuda::DeviceBuffer<Word>(most_candidates);
+  which_ = cuda::DeviceBuffer<std::int64_t>(most_added);
+  gains_ = cuda::DeviceBuffer<Word>(most_candidates + 1);
+  staged_ = cuda::PinnedBuffer<Word>(most_candidates + most_added);
   job_->weights = points.weights().data();
   job_->weight_unit = points.weights().empty() ? 1.0 : weight_unit(largest_weight_);
   job_->closest = closest_.data();
@@ -235,20 +303,24 @@ CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool gro
   job_->block_sums = block_sums_.data();
   job_->group_sums = group_sums_.data();
   job_->total = total_.data();
-  put(std::span(&first, 1));
+  if (ranks().size() > 1) {
+    std::vector<std::int64_t> numbers(most_added);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    which_.copy_from_host(numbers.data(), most_added, stream());
+    stream().wait();
+  }
+  const std::int64_t* const which = place(chosen_);
   const bool are_wide = is_read_by_quads() && job_->rows.columns > short_columns;
   in_portions(1, [&](const CoverJob<T>& job) {
-    if (are_wide) add_first<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data());
-    else add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
+    if (are_wide) add_first<T><<<blocks(6), block_rows, 0, stream()>>>(job, which);
+    else add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which, 1, 0, true);
     cuda::check_launch("add_rows");
   });
-  chosen_ = {first};
   if (job_->weights) {
     CoverJob<T> unweighted = *job_;
     unweighted.weights = nullptr;
     largest_distance_ = largest_of(unweighted);
   }
-  rescale();
 }
 
 template <class T>
@@ -265,55 +337,131 @@ template <class T>
 CudaCover<T>::~CudaCover() = default;
 
 template <class T>
-std::vector<std::int64_t> CudaCover<T>::rows_at(std::span<const std::uint64_t> targets) {
+void CudaCover<T>::keep(std::span<const std::int64_t> rows, Matrix<T> copies) {
+  copies_ = std::move(copies);
+  copied_.assign(rows.begin(), rows.end());
+}
+
+template <class T>
+Matrix<T> CudaCover<T>::own_copies(std::span<const std::int64_t> rows) const {
+  std::vector<Word> numbers;
+  for (const std::int64_t row : rows) numbers.push_back(static_cast<Word>(row - rank_rows().first()));
+  const auto count = static_cast<std::int64_t>(rows.size());
+  Matrix<T> copies(count, job_->rows.columns);
+  cuda::DeviceBuffer<Word> which(count);
+  cuda::DeviceBuffer<T> gathered(count * copies.columns());
+  which.copy_from_host(numbers.data(), count, stream());
+  copy_rows<T>
+      <<<cuda::blocks_for(gathered.size(), 256), 256, 0, stream()>>>(job_->rows, which.data(), count, gathered.data());
+  cuda::check_launch("copy_rows");
+  gathered.copy_to_host(copies.data(), gathered.size(), stream());
+  stream().wait();
+  return copies;
+}
+
+/// Makes rows, which keep() has received, available to kernels as rows of job_->others. Returns the address, in GPU
+/// memory, of the numbers that the rows have there.
+template <class T>
+const std::int64_t* CudaCover<T>::place(std::span<const std::int64_t> rows) {
+  if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
+  if (ranks().size() == 1) {
+    stream().wait();  // the previous copy from staged_ must be complete
+    std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
+    std::copy(rows.begin(), rows.end(), staged);
+    which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
+    return which_.data();
+  }
+  auto found = std::ranges::search(placed_, rows);
+  if (found.empty()) {
+    upload(rows);
+    found = {placed_.begin(), placed_.end()};
+  }
+  return which_.data() + (found.begin() - placed_.begin());
+}
+
+/// Copies rows that keep() has received to others_.
+template <class T>
+void CudaCover<T>::upload(std::span<const std::int64_t> rows) {
+  const auto found = std::ranges::search(copied_, rows);
+  if (found.empty()) throw Error("the rows of other ranks were not fetched");
+  placed_.clear();
+  // Each row begins at a multiple of 16 bytes, like the points themselves if is_read_by_quads() is true.
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t columns = job_->rows.columns;
+  const std::int64_t stride = (columns + quad - 1) / quad * quad;
+  const auto count = static_cast<std::int64_t>(rows.size());
+  if (others_.size() < count * stride) {
+    stream().wait();  // kernels must have read the memory that is freed here
+    others_ = cuda::DeviceBuffer<T>(std::max(count, most_candidates) * stride);
+  }
+  const T* const from = copies_.row(found.begin() - copied_.begin());
+  const auto width = static_cast<std::size_t>(columns) * sizeof(T);
+  if (stride == columns) others_.copy_from_host(from, count * columns, stream());
+  else
+    cuda::check(cudaMemcpy2DAsync(others_.data(), static_cast<std::size_t>(stride) * sizeof(T), from, width, width,
+                                  rows.size(), cudaMemcpyHostToDevice, stream()),
+                "cudaMemcpy2DAsync");
+  job_->others = {others_.data(), count, stride, static_cast<int>(columns)};
+  placed_.assign(rows.begin(), rows.end());
+  if (bytes_) bytes_->converted_others = 0;
+}
+
+template <class T>
+std::vector<std::int64_t> CudaCover<T>::own_rows_at(std::span<const std::uint64_t> targets, Matrix<T>* copies) {
   const auto count = static_cast<std::int64_t>(targets.size());
   std::copy(targets.begin(), targets.end(), staged_.data());
   targets_.copy_from_host(staged_.data(), count, stream());
-  find_rows<T><<<static_cast<unsigned int>(count), block_rows, 0, stream()>>>(*job_, targets_.data(), which_.data());
+  find_rows<T><<<static_cast<unsigned int>(count), block_rows, 0, stream()>>>(*job_, targets_.data());
   cuda::check_launch("find_rows");
-  std::vector<std::int64_t> rows(targets.size());
-  which_.copy_to_host(rows.data(), count, stream());
+  targets_.copy_to_host(staged_.data(), count, stream());
+  if (copies != nullptr) {
+    *copies = Matrix<T>(count, job_->rows.columns);
+    if (found_rows_.size() == 0) found_rows_ = cuda::DeviceBuffer<T>(most_candidates * copies->columns());
+    copy_rows<T><<<cuda::blocks_for(count * copies->columns(), 256), 256, 0, stream()>>>(job_->rows, targets_.data(),
+                                                                                         count, found_rows_.data());
+    cuda::check_launch("copy_rows");
+    found_rows_.copy_to_host(copies->data(), count * copies->columns(), stream());
+  }
   stream().wait();
+  std::vector<std::int64_t> rows;
+  for (std::int64_t index = 0; index < count; ++index)
+    rows.push_back(rank_rows().first() + static_cast<std::int64_t>(staged_[index]));
   return rows;
 }
 
 template <class T>
-std::vector<std::uint64_t> CudaCover<T>::gains(std::span<const std::int64_t> candidates) {
-  put(candidates);
+std::vector<std::uint64_t> CudaCover<T>::own_gains(std::span<const std::int64_t> candidates) {
+  const std::int64_t* const which = place(candidates);
   gains_.clear(stream());
   const auto count = static_cast<int>(candidates.size());
-  in_portions(count, [&](const CoverJob<T>& job) {
-    find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, gains_.data());
-    cuda::check_launch("find_gains");
-  });
-  gains_.copy_to_host(staged_.data(), count, stream());
+  measured_.clear();
+  if (ranks().size() > 1 && count <= most_trials && has_bytes()) {
+    find_gains_by_bytes(which, count);
+    measured_.assign(candidates.begin(), candidates.end());
+  } else {
+    in_portions(count, [&](const CoverJob<T>& job) {
+      find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job, which, count, gains_.data());
+      cuda::check_launch("find_gains");
+    });
+  }
+  gains_.copy_to_host(staged_.data(), count + 1, stream());
   stream().wait();
+  kept_pairs_ = static_cast<std::int64_t>(staged_[count]);
   return {staged_.data(), staged_.data() + count};
 }
 
 template <class T>
-void CudaCover<T>::add(std::span<const std::int64_t> rows) {
-  if (rows.empty()) return;
-  while (!rows.empty()) {
-    const auto some = rows.first(std::min(rows.size(), static_cast<std::size_t>(most_added)));
-    add_some(some);
-    chosen_.insert(chosen_.end(), some.begin(), some.end());
-    rows = rows.subspan(some.size());
-  }
-  refresh();
-  if (host_total_ < total_at_rescale_ / 4) rescale();
-}
-
-/// Adds at most most_added rows.
-template <class T>
-void CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
+void CudaCover<T>::own_add(std::span<const std::int64_t> rows) {
   const auto count = static_cast<std::int64_t>(rows.size());
-  put(rows);
-  if (count >= fewest_added_by_bytes && has_bytes()) return add_by_bytes(count);
+  const bool are_kept = add_by_kept_pairs(rows);
+  measured_.clear();  // the pairs are outdated as soon as a distance changes
+  if (are_kept) return;
+  const std::int64_t* const all = place(rows);
+  if ((bytes_ || count >= fewest_added_by_bytes) && has_bytes()) return add_by_bytes(all, count);
   for (std::int64_t first = 0; first < count; first += most_candidates) {
     const auto before = static_cast<int>(std::ssize(chosen_) + first);
     const auto added = static_cast<int>(std::min(most_candidates, count - first));
-    const std::int64_t* which = which_.data() + first;
+    const std::int64_t* which = all + first;
     in_portions(added, [&](const CoverJob<T>& job) {
       if (added == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which, 1, before, false);
       else add_rows<T, candidates_at_once><<<blocks(6), block_rows, 0, stream()>>>(job, which, added, before, false);
@@ -323,14 +471,14 @@ void CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
 }
 
 template <class T>
-std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core::Philox& random, int round) {
+std::vector<std::int64_t> CudaCover<T>::own_sample(std::uint64_t wanted, const core::Philox& random, int round) {
   cuda::DeviceBuffer<Word> length(1);
   Word room = std::min<Word>(2 * wanted + 1024, static_cast<Word>(job_->rows.count));
   while (true) {
     cuda::DeviceBuffer<std::int64_t> drawn(static_cast<std::int64_t>(room));
     length.clear(stream());
-    draw_rows<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, wanted, host_total_, random, round, drawn.data(), room,
-                                                         length.data());
+    draw_rows<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, rank_rows().first(), wanted, this->total(), random,
+                                                         round, drawn.data(), room, length.data());
     cuda::check_launch("draw_rows");
     Word count = 0;
     length.copy_to_host(&count, 1, stream());
@@ -348,11 +496,11 @@ std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core:
 }
 
 template <class T>
-std::vector<std::uint64_t> CudaCover<T>::weights_of_chosen() const {
+std::vector<std::uint64_t> CudaCover<T>::own_weights_of_chosen() const {
   cuda::DeviceBuffer<Word> sums(static_cast<std::int64_t>(chosen_.size()));
   sums.clear(stream());
-  weigh_chosen<T>
-      <<<blocks(8), block_rows, 0, stream()>>>(*job_, weight_quantizer(largest_weight_, job_->rows.count), sums.data());
+  weigh_chosen<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, weight_quantizer(largest_weight_, rank_rows().all()),
+                                                          sums.data());
   cuda::check_launch("weigh_chosen");
   std::vector<Word> host(chosen_.size());
   sums.copy_to_host(host.data(), sums.size(), stream());
@@ -367,71 +515,52 @@ unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
 }
 
 template <class T>
-void CudaCover<T>::put(std::span<const std::int64_t> rows) const {
-  if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
-  stream().wait();  // the previous copy from staged_ must be complete
-  std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
-  std::copy(rows.begin(), rows.end(), staged);
-  which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
-}
-
-template <class T>
-void CudaCover<T>::refresh() {
+void CudaCover<T>::own_refresh() {
   total_.clear(stream());
   sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
   cuda::check_launch("sum_groups");
+}
+
+template <class T>
+std::uint64_t CudaCover<T>::own_total() {
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
-  host_total_ = staged_[0];
+  return staged_[0];
 }
 
 template <class T>
-void CudaCover<T>::rescale() {
+double CudaCover<T>::own_largest() {
   const double largest = largest_of(*job_);
   if (chosen_.size() == 1 && !job_->weights) largest_distance_ = largest;
-  job_->quantize = Quantizer(largest, job_->rows.count);
-  sum_blocks<T><<<blocks(8), block_rows, 0, stream()>>>(*job_);
-  cuda::check_launch("sum_blocks");
-  refresh();
-  total_at_rescale_ = host_total_;
+  return largest;
 }
 
-/// The 8-bit copy of the points, and other buffers for the steps of k-means++.
 template <class T>
-struct CudaCover<T>::Bytes {
-  Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
-      : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
-        lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
-        published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
-
-  static constexpr std::int64_t most_steps = 1024;  ///< the largest number of steps per launch
-
-  DeviceByteRows rows{};
-  std::int64_t padded;  ///< number of rows, rounded up to whole blocks
-  cuda::DeviceBuffer<signed char> bytes;
-  cuda::DeviceBuffer<float> lengths;
-  cuda::DeviceBuffer<unsigned int> nearer;
-  cuda::DeviceBuffer<Word> part_sums;
-  cuda::DeviceBuffer<Word> published;
-  cuda::DeviceBuffer<std::int64_t> chosen;
-  cuda::DeviceBuffer<TrialOutcome> outcome;
-};
+void CudaCover<T>::own_requantize(const Quantizer& quantize) {
+  job_->quantize = quantize;
+  sum_blocks<T><<<blocks(8), block_rows, 0, stream()>>>(*job_);
+  cuda::check_launch("sum_blocks");
+}
 
 template <class T>
 void CudaCover<T>::make_bytes() {
   const DeviceRows<T>& rows = job_->rows;
   cuda::DeviceBuffer<double> middle(rows.columns);
   total_.clear(stream());
+  const std::int64_t first = chosen_.front() - rank_rows().first();
+  const bool is_here = rank_rows().is_own(chosen_.front());
   byte_rows::find_middle<T><<<static_cast<unsigned int>(rows.columns), byte_rows::sample_rows, 0, stream()>>>(
-      rows, chosen_.front(), middle.data(), total_.data());
+      rows, is_here ? first : 0, middle.data(), total_.data());
   cuda::check_launch("find_middle");
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
   // An upper bound of the magnitude of the rows relative to the middle. No coordinate of a row differs from the first
-  // chosen row by more than the distance between the two rows.
-  const double magnitude = std::bit_cast<double>(staged_[0]) + std::sqrt(largest_distance_) * (1 + byte_margin);
+  // chosen row by more than the distance between the two rows. If another rank has this row, no two rows of this rank
+  // are farther from each other than twice the largest distance.
+  const double distance = (is_here ? 1 : 2) * std::sqrt(largest_distance_);
+  const double magnitude = std::bit_cast<double>(staged_[0]) + distance * (1 + byte_margin);
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
-  bytes_ = std::make_unique<Bytes>(rows.count, rows.columns, most_blocks_of_steps());
+  bytes_ = std::make_unique<Bytes>(rows.count, std::move(middle), most_blocks_of_steps(), ranks().size() == 1);
   // Sets the padding of the last block to zero. Kernels read the padding but ignore the results.
   const std::int64_t written = rows.count / tile_rows * tile_rows * byte_stride(rows.columns);
   cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
@@ -442,12 +571,38 @@ void CudaCover<T>::make_bytes() {
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   bytes_->rows = {bytes_->bytes.data(), bytes_->lengths.data(), byte_stride(rows.columns), std::ldexp(1.0, -exponent)};
+  convert(rows, closest_.data(), bytes_->rows);
+}
+
+/// Makes the 8-bit copy of rows. `closest`: see byte_rows::convert().
+template <class T>
+void CudaCover<T>::convert(const DeviceRows<T>& rows, const double* closest, const DeviceByteRows& to) const {
   const int quads = byte_stride(rows.columns) / 4;
   const int lanes = std::min(32, static_cast<int>(std::bit_ceil(static_cast<unsigned int>(quads))));
-  byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), middle.data(), lanes,
-                                                                closest_.data(), bytes_->rows);
+  byte_rows::convert<T>
+      <<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), bytes_->middle.data(), lanes, closest, to);
   cuda::check_launch("convert");
-  stream().wait();  // the kernels must have read `middle`, which is freed at the end of this function
+}
+
+/// Returns the 8-bit copy of job_->others. It has the scale of this rank's copy. Any scale serves, because the copy
+/// only excludes candidates.
+template <class T>
+const DeviceByteRows& CudaCover<T>::bytes_of_others() {
+  if (ranks().size() == 1) return bytes_->rows;
+  const DeviceRows<T>& rows = job_->others;
+  if (bytes_->converted_others == rows.count) return bytes_->others;
+  const std::int64_t padded = (rows.count + tile_rows - 1) / tile_rows * tile_rows;
+  const int stride = byte_stride(rows.columns);
+  if (bytes_->other_bytes.size() < padded * stride) {
+    stream().wait();  // kernels must have read the memory that is freed here
+    const std::int64_t most = std::max(padded, most_candidates);
+    bytes_->other_bytes = cuda::DeviceBuffer<signed char>(most * stride);
+    bytes_->other_lengths = cuda::DeviceBuffer<float>(DeviceByteRows::kinds * most);
+  }
+  bytes_->others = {bytes_->other_bytes.data(), bytes_->other_lengths.data(), stride, bytes_->rows.unit};
+  convert(rows, nullptr, bytes_->others);
+  bytes_->converted_others = rows.count;
+  return bytes_->others;
 }
 
 template <class T>
@@ -468,13 +623,16 @@ int CudaCover<T>::unit_tiles_of_steps() const {
 /// Makes the 8-bit copy if it does not exist yet. Returns false if no copy can be made of these points.
 template <class T>
 bool CudaCover<T>::has_bytes() {
-  if (!bytes_ && job_->rows.columns <= byte_columns) make_bytes();
+  if (!bytes_ && may_have_bytes_) {
+    may_have_bytes_ = false;
+    if (job_->rows.columns <= byte_columns) make_bytes();
+  }
   return bytes_ != nullptr;
 }
 
 template <class T>
 bool CudaCover<T>::takes_steps(int trials) {
-  return trials <= most_trials && has_bytes();
+  return ranks().size() == 1 && trials <= most_trials && has_bytes();
 }
 
 template <class T>
@@ -489,9 +647,9 @@ inline int room_of_a_block() {
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
 }
 
-/// Adds the first `count` rows in which_, as add_rows does, but by means of the 8-bit copy.
+/// Adds `count` rows, as add_rows does, but by means of the 8-bit copy.
 template <class T>
-void CudaCover<T>::add_by_bytes(std::int64_t count) {
+void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
@@ -502,9 +660,10 @@ void CudaCover<T>::add_by_bytes(std::int64_t count) {
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
   rounds::RoundJob<T> round{};
   round.bytes = bytes_->rows;
+  round.others = bytes_of_others();
   round.by_quads = is_read_by_quads();
   for (std::int64_t first = 0; first < count; first += at_once) {
-    round.which = which_.data() + first;
+    round.which = which + first;
     round.added = static_cast<int>(std::min<std::int64_t>(at_once, count - first));
     round.before = static_cast<int>(std::ssize(chosen_) + first);
     round.backwards = !round.backwards;
@@ -522,11 +681,16 @@ void CudaCover<T>::add_by_bytes(std::int64_t count) {
   }
 }
 
+/// The launch shape of the kernels in cuda_trials.cuh.
 template <class T>
-void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
-                              std::vector<std::int64_t>& chosen) {
-  constexpr double seconds_of_a_launch = 0.1;
-  const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
+struct CudaCover<T>::TrialLaunch {
+  unsigned int blocks;
+  unsigned int threads;
+  std::size_t shared_bytes;
+};
+
+template <class T>
+typename CudaCover<T>::TrialLaunch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
   const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
   // There are at most as many warps as a block has tiles.
@@ -538,31 +702,74 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   while (warps > 1 && layout.bytes(warps) > room_of_a_block()) --warps;
   const auto shared = static_cast<std::size_t>(layout.bytes(warps));
   cuda::allow_shared_memory(kernel, shared);
+  return {static_cast<unsigned int>(most_blocks), 32 * static_cast<unsigned int>(warps), shared};
+}
+
+template <class T>
+TrialJob<T> CudaCover<T>::trial_job(int trials) {
   TrialJob<T> job{};
+  job.others = bytes_of_others();
   job.cover = *job_;
   job.bytes = bytes_->rows;
+  job.trials = trials;
+  job.by_quads = is_read_by_quads();
+  job.unit_tiles = unit_tiles_of_steps();
+  job.kept = bytes_->kept.data();
+  job.kept_room = static_cast<Word>(bytes_->kept.size());
+  job.kept_count = gains_.data() + trials;
+  return job;
+}
+
+/// Adds the gains of at most most_trials candidates to gains_, followed by the number of pairs in Bytes::kept.
+template <class T>
+void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
+  const auto kernel = &trials::measure_trials<T>;
+  const TrialLaunch launch = trial_launch(reinterpret_cast<const void*>(kernel), count);
+  kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(trial_job(count), which, gains_.data());
+  cuda::check_launch("measure_trials");
+}
+
+/// Adds a row that the last own_gains() has measured, without comparing it again. Returns false if this is impossible.
+template <class T>
+bool CudaCover<T>::add_by_kept_pairs(std::span<const std::int64_t> rows) {
+  const auto at = std::ranges::find(measured_, rows.front());
+  if (rows.size() != 1 || at == measured_.end() || kept_pairs_ >= bytes_->kept.size()) return false;
+  if (kept_pairs_ == 0) return true;
+  const auto most = static_cast<std::int64_t>(blocks(8));
+  const auto grid = static_cast<unsigned int>(std::min((kept_pairs_ + block_rows - 1) / block_rows, most));
+  trials::add_kept<T><<<grid, block_rows, 0, stream()>>>(trial_job(static_cast<int>(measured_.size())), kept_pairs_,
+                                                         static_cast<int>(at - measured_.begin()),
+                                                         static_cast<int>(chosen_.size()));
+  cuda::check_launch("add_kept");
+  return true;
+}
+
+template <class T>
+void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
+                              std::vector<std::int64_t>& chosen) {
+  constexpr double seconds_of_a_launch = 0.1;
+  const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
+  const TrialLaunch launch = trial_launch(kernel, trials);
+  TrialJob<T> job = trial_job(trials);
   job.random = random;
   job.first_draw = draws;
-  job.trials = trials;
   const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
   job.steps = static_cast<int>(
       std::min(static_cast<std::int64_t>(in_time), clusters - static_cast<std::int64_t>(chosen.size())));
-  job.total = host_total_;
-  job.least_total = total_at_rescale_ / 4;
-  job.by_quads = is_read_by_quads();
-  job.unit_tiles = unit_tiles;
+  job.total = this->total();
+  job.least_total = this->least_total();
   job.part_sums = bytes_->part_sums.data();
   job.published_gains = bytes_->published.data();
-  job.published_rows = bytes_->published.data() + 2 * most_blocks * most_trials;
+  job.published_rows = bytes_->published.data() + std::int64_t{2} * launch.blocks * most_trials;
   job.nearer = bytes_->nearer.data();
   job.chosen = bytes_->chosen.data();
   job.outcome = bytes_->outcome.data();
   bytes_->published.clear(stream());
   void* arguments[] = {&job};
   const auto start = core::Clock::now();
-  cuda::check(cudaLaunchCooperativeKernel(kernel, static_cast<unsigned int>(most_blocks),
-                                          32 * static_cast<unsigned int>(warps), arguments, shared, stream()),
-              "cudaLaunchCooperativeKernel");
+  cuda::check(
+      cudaLaunchCooperativeKernel(kernel, launch.blocks, launch.threads, arguments, launch.shared_bytes, stream()),
+      "cudaLaunchCooperativeKernel");
   TrialOutcome outcome{};
   bytes_->outcome.copy_to_host(&outcome, 1, stream());
   stream().wait();
@@ -573,8 +780,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   seconds_of_a_step_ =
       std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
   draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
-  host_total_ = outcome.total;
-  if (host_total_ < total_at_rescale_ / 4) rescale();
+  this->replace_total(outcome.total);
 }
 
 template class CudaCover<float>;

@@ -1,6 +1,10 @@
 // The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually its 8-bit copy.
+//
+// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The steps are the same, but
+// the CPU starts each of them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -9,31 +13,33 @@
 #include "cuda/pinned.hpp"
 #include "cuda/portions.hpp"
 #include "kmeans/points/gpu_points.hpp"
-#include "kmeans/seeding/seeding_cover.hpp"
+#include "kmeans/seeding/rank_cover.hpp"
+
+namespace gradus::cuda {
+template <class T>
+struct DeviceRows;
+}
 
 namespace gradus::kmeans_detail {
 
 template <class T>
 struct CoverJob;
+template <class T>
+struct TrialJob;
+struct DeviceByteRows;
 
 template <class T>
-class CudaCover final : public SeedingCover {
+class CudaCover final : public RankCover<T> {
  public:
   static constexpr std::int64_t most_candidates = 64;  ///< the largest number of candidates in one call of gains()
   static constexpr std::int64_t most_added = 4096;     ///< number of rows after which add() waits for the GPU
 
-  /// `first`: the row chosen first. `groups`: true if weights_of_chosen() will be called.
+  /// `points` must have rows on this rank. `first`: the row chosen first. `groups`: true if weights_of_chosen() will be
+  /// called.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
   ~CudaCover() override;
 
-  std::uint64_t total() const override { return host_total_; }
-  const std::vector<std::int64_t>& chosen() const override { return chosen_; }
-  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) override;
-  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) override;
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override;
-  void add(std::span<const std::int64_t> rows) override;
-  std::vector<std::uint64_t> weights_of_chosen() const override;
-  /// Returns false for points of extreme magnitude, for very long rows, and for very many clusters.
+  /// Returns false for points of extreme magnitude, for very long rows, for very many clusters, and with several ranks.
   bool takes_steps(int trials) override;
   void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                   std::vector<std::int64_t>& chosen) override;
@@ -41,26 +47,46 @@ class CudaCover final : public SeedingCover {
  private:
   using Word = cuda::Job::Word;
   struct Bytes;
+  struct TrialLaunch;
 
+  using RankCover<T>::chosen_, RankCover<T>::rank_rows, RankCover<T>::ranks;
+
+  std::vector<std::int64_t> own_rows_at(std::span<const std::uint64_t> targets, Matrix<T>* copies) override;
+  Matrix<T> own_copies(std::span<const std::int64_t> rows) const override;
+  void keep(std::span<const std::int64_t> rows, Matrix<T> copies) override;
+  std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) override;
+  std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override;
+  void own_add(std::span<const std::int64_t> rows) override;
+  std::vector<std::uint64_t> own_weights_of_chosen() const override;
+  double own_largest() override;
+  void own_requantize(const Quantizer& quantize) override;
+  void own_refresh() override;
+  std::uint64_t own_total() override;
+
+  void start(const GpuPoints<T>& points, bool groups);
   void make_bytes();
   bool has_bytes();
   bool is_read_by_quads() const;
-  void add_some(std::span<const std::int64_t> rows);
-  void add_by_bytes(std::int64_t count);
+  void convert(const cuda::DeviceRows<T>& rows, const double* closest, const DeviceByteRows& to) const;
+  const DeviceByteRows& bytes_of_others();
+  void add_by_bytes(const std::int64_t* which, std::int64_t count);
+  void find_gains_by_bytes(const std::int64_t* which, int count);
+  bool add_by_kept_pairs(std::span<const std::int64_t> rows);
   std::int64_t most_blocks_of_steps() const;
   int unit_tiles_of_steps() const;
+  TrialLaunch trial_launch(const void* kernel, int trials) const;
+  TrialJob<T> trial_job(int trials);
   double largest_of(const CoverJob<T>& job);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
   unsigned int blocks(int per_multiprocessor) const;
   template <class Launch>
-  void in_portions(int count, const Launch& launch) const;
-  void put(std::span<const std::int64_t> rows) const;
-  void refresh();
-  void rescale();
+  void in_portions(int count, const Launch& launch);
+  const std::int64_t* place(std::span<const std::int64_t> rows);
+  void upload(std::span<const std::int64_t> rows);
 
   std::shared_ptr<cuda::Job> gpu_;
-  mutable cuda::Portions portions_;
+  cuda::Portions portions_;
   int multiprocessors_;
   std::unique_ptr<CoverJob<T>> job_;
   cuda::DeviceBuffer<double> closest_;
@@ -68,17 +94,24 @@ class CudaCover final : public SeedingCover {
   cuda::DeviceBuffer<Word> block_sums_;
   cuda::DeviceBuffer<Word> group_sums_;
   cuda::DeviceBuffer<Word> total_;
-  mutable cuda::DeviceBuffer<Word> targets_;
-  mutable cuda::DeviceBuffer<std::int64_t> which_;
-  mutable cuda::DeviceBuffer<Word> gains_;
-  mutable cuda::PinnedBuffer<Word> staged_;
-  std::uint64_t host_total_ = 0;
-  std::uint64_t total_at_rescale_ = 0;
-  std::vector<std::int64_t> chosen_;
+  cuda::DeviceBuffer<Word> targets_;
+  cuda::DeviceBuffer<std::int64_t> which_;  ///< row numbers in job_->others; with several ranks, these count up from 0
+  cuda::DeviceBuffer<Word> gains_;
+  cuda::PinnedBuffer<Word> staged_;
   double largest_weight_ = 0;
   double largest_distance_ = 0;  ///< the largest squared distance to the first chosen row
   std::unique_ptr<Bytes> bytes_;
+  bool may_have_bytes_ = true;  ///< false after an attempt to make the 8-bit copy
   double seconds_of_a_step_ = 1e-3;
+
+  // With several ranks: rows of all ranks.
+  std::vector<std::int64_t> copied_;    ///< the numbers of the rows in copies_
+  Matrix<T> copies_;                    ///< the rows that keep() has received
+  std::vector<std::int64_t> placed_;    ///< the numbers of the rows in others_
+  std::vector<std::int64_t> measured_;  ///< the candidates whose nearer points are in Bytes::kept
+  std::int64_t kept_pairs_ = 0;         ///< number of pairs in Bytes::kept
+  cuda::DeviceBuffer<T> found_rows_;
+  cuda::DeviceBuffer<T> others_;
 };
 
 }  // namespace gradus::kmeans_detail

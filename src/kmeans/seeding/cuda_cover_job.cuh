@@ -8,7 +8,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 struct CoverJob {
   DeviceRows<T> rows;
-  const T* weights;  ///< null: all weights are 1
+  DeviceRows<T> others;  ///< contains the chosen and candidate rows; without other ranks, these are all `rows`
+  const T* weights;      ///< null: all weights are 1
   double weight_unit;
   Quantizer quantize;
   double* closest;

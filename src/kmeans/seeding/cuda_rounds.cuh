@@ -43,7 +43,8 @@ template <class T>
 struct RoundJob {
   CoverJob<T> cover;
   DeviceByteRows bytes;
-  const std::int64_t* which;  ///< the new rows
+  DeviceByteRows others;      ///< the copy of cover.others
+  const std::int64_t* which;  ///< the new rows, as numbers of rows in cover.others
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< true if points can be read in 16-byte units
@@ -72,18 +73,19 @@ class Walker {
     stream_.ask_for_lengths(tiles());
     if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
     for (int number = warp_; number < 8 * eights_; number += warps_)
-      bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
+      bring_candidate(job_.others, number < job_.added ? job_.which[number] : -1, number, added_);
     __syncthreads();  // the maxima are initialised
     if (threadIdx.x < most_added) {
       // In the last group of eight, places without a new row are filled with rows that are infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
-      const float square = job_.bytes.length(row, DeviceByteRows::of_square);
-      own_.candidates[threadIdx.x] = is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
-                                              : Candidate{0, -std::numeric_limits<float>::infinity()};
+      const float square = job_.others.length(row, DeviceByteRows::of_square);
+      own_.candidates[threadIdx.x] = is_there
+                                         ? Candidate{2 * job_.others.length(row, DeviceByteRows::of_scale), -square}
+                                         : Candidate{0, -std::numeric_limits<float>::infinity()};
       // For non-negative floats, comparing the bits as integers gives the same order.
       if (is_there) {
-        atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.length(row, DeviceByteRows::of_residue)));
+        atomicMax(&own_.most_residue, __float_as_uint(job_.others.length(row, DeviceByteRows::of_residue)));
         atomicMax(&own_.most_square, __float_as_uint(square));
       }
     }
@@ -258,9 +260,10 @@ class Walker {
     const std::int64_t row = first_row_ + pair / most_added;
     const auto number = static_cast<int>(pair % most_added);
     const DeviceRows<T>& rows = job_.cover.rows;
+    const DeviceRows<T>& others = job_.cover.others;
     const double distance =
-        Chains::distance<T>(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride, rows.columns,
-                            job_.by_quads, count, room_.chains);
+        Chains::distance<T>(rows.data + row * rows.stride, others.data + job_.which[number] * others.stride,
+                            rows.columns, job_.by_quads, count, room_.chains);
     // Several pairs may have the same point. Their lanes update the point one after another, because on ties the first
     // row wins.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);

@@ -25,6 +25,12 @@ namespace gradus::kmeans_detail {
 
 constexpr int most_trials = 16;
 
+/// A pair of a row and a trial that is nearer than the row's chosen row.
+struct KeptPair {
+  double distance;
+  std::int64_t pair;  ///< row * most_trials + trial
+};
+
 struct TrialOutcome {
   std::int64_t steps;
   Word total;
@@ -34,6 +40,7 @@ template <class T>
 struct TrialJob {
   CoverJob<T> cover;
   DeviceByteRows bytes;
+  DeviceByteRows others;  ///< the copy of cover.others
   core::Philox random{0};
   Word first_draw;
   int trials;
@@ -49,6 +56,11 @@ struct TrialJob {
                           ///< chosen row, but the warp had no room for the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
+
+  // For measure_trials and add_kept.
+  KeptPair* kept;
+  Word kept_room;
+  Word* kept_count;  ///< number of pairs, initially 0; if it is at least kept_room, pairs may be missing in `kept`
 };
 
 namespace trials {
@@ -149,8 +161,21 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state.
+/// Lowers the distance of a row and the sum of its block.
 template <class T>
+__device__ inline void lower(const TrialJob<T>& job, std::int64_t row, double distance) {
+  const CoverJob<T>& cover = job.cover;
+  const Word less =
+      cover.quantize(cover.weighed(row, cover.closest[row])) - cover.quantize(cover.weighed(row, distance));
+  cover.closest[row] = distance;
+  job.bytes.length(row, DeviceByteRows::of_reach) =
+      job.bytes.reach_of(distance, job.bytes.length(row, DeviceByteRows::of_residue));
+  if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
+}
+
+/// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state. If `Adds`
+/// is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to TrialJob::kept.
+template <class T, bool Adds>
 class Walker {
  public:
   __device__ Walker(const TrialJob<T>& job, unsigned char* memory)
@@ -233,20 +258,17 @@ class Walker {
       Word word = 0;
       do word = load_published(job_.published_rows + trial);
       while (word >> row_bits != static_cast<Word>(step) + 1);
-      const auto row = static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1));
-      bring_candidate(job_.bytes, row, trial, candidates_);
-      if (lane_ == 0) {
-        own_.rows[trial] = row;
-        own_.low_gains[trial] = own_.high_gains[trial] = 0;
-        own_.candidates[trial] = {2 * job_.bytes.length(row, DeviceByteRows::of_scale),
-                                  job_.bytes.length(row, DeviceByteRows::of_square),
-                                  job_.bytes.length(row, DeviceByteRows::of_residue)};
-      }
+      bring_trial(trial, static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1)));
     }
     __syncthreads();  // the candidates are complete
   }
+  /// Brings the trials with the numbers `which` in cover.others.
+  __device__ void bring_trials(const std::int64_t* which) {
+    for (int trial = warp_; trial < job_.trials; trial += warps_) bring_trial(trial, which[trial]);
+    __syncthreads();  // the candidates are complete
+  }
 
-  /// Compares all rows of the block with the trials, and publishes the gains within these rows.
+  /// Compares all rows of the block with the trials, and computes the gains within these rows.
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
@@ -256,9 +278,15 @@ class Walker {
     for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are added
+  }
+  __device__ void publish_gains(int step) {
     if (static_cast<int>(threadIdx.x) < job_.trials)
       publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
-              mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
+              mark_of(step) << mark_shift | own_gain());
+  }
+  /// Adds the gains within the block's rows to `gains`, which has one element per trial.
+  __device__ void add_gains_to(Word* gains) {
+    if (static_cast<int>(threadIdx.x) < job_.trials && own_gain() > 0) atomicAdd(gains + threadIdx.x, own_gain());
   }
 
   struct Best {
@@ -313,7 +341,8 @@ class Walker {
     if (own_.overflowed[warp_]) add_overflowed(best);
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
-      if (static_cast<int>(pair % most_trials) == best) lower(first_row_ + pair / most_trials, room_.distances[index]);
+      if (static_cast<int>(pair % most_trials) == best)
+        lower(job_, first_row_ + pair / most_trials, room_.distances[index]);
     }
     for (int index = 0; index < most_parts; ++index) {
       const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
@@ -358,14 +387,28 @@ class Walker {
   __device__ Word* published_gains(int step, int trial) const {
     return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
+  /// Returns the gain, within the block's rows, of the trial whose number is the thread's.
+  __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
+
+  __device__ void bring_trial(int trial, std::int64_t row) {
+    const DeviceByteRows& others = job_.others;
+    bring_candidate(others, row, trial, candidates_);
+    if (lane_ != 0) return;
+    own_.rows[trial] = row;
+    own_.low_gains[trial] = own_.high_gains[trial] = 0;
+    own_.candidates[trial] = {2 * others.length(row, DeviceByteRows::of_scale),
+                              others.length(row, DeviceByteRows::of_square),
+                              others.length(row, DeviceByteRows::of_residue)};
+  }
 
   /// Returns the canonical distance of each lane's pair of row and trial. The result is valid only in lanes below
   /// `count`.
   __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
-    return Chains::distance<T>(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
-                               job_.by_quads, count, room_.chains);
+    const DeviceRows<T>& others = job_.cover.others;
+    return Chains::distance<T>(rows.data + row * rows.stride, others.data + own_.rows[trial] * others.stride,
+                               rows.columns, job_.by_quads, count, room_.chains);
   }
 
   __device__ void fetch(std::int64_t row) const {
@@ -465,8 +508,8 @@ class Walker {
     // Stores the trials at the end of the queue. The end of the queue is free, because at most 31 pairs wait in the
     // queue.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
-    Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
-                                reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
+    Chains::distances_to_all<T>(job_.cover.rows, first, count, job_.cover.others, own_.rows + eight, trials,
+                                room_.chains, reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
 #pragma unroll
     for (int trial = 0; trial < 8; ++trial)
       if (trial < trials)
@@ -484,6 +527,7 @@ class Walker {
       if (high > 0) atomicAdd(&own_.high_gains[trial], high);
     }
     const unsigned int nearer = __ballot_sync(everyone, is_nearer);
+    if constexpr (!Adds) return append(row, trial, distance, is_nearer, nearer);
     const int place = kept_ + __popc(nearer & ((1u << lane_) - 1));
     kept_ = min(kept_ + __popc(nearer), remembered);
     if (!is_nearer) return;
@@ -495,6 +539,18 @@ class Walker {
       const std::int64_t bit = row * most_trials + trial;
       atomicOr(job_.nearer + bit / 32, 1u << (bit % 32));
     }
+  }
+
+  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. When it is full, it is not used any more.
+  __device__ void append(std::int64_t row, int trial, double distance, bool is_nearer, unsigned int nearer) {
+    if (nearer == 0) return;
+    Word place = 0;
+    if (lane_ == 0) {
+      place = load_published(job_.kept_count);
+      if (place < job_.kept_room) place = atomicAdd(job_.kept_count, static_cast<Word>(__popc(nearer)));
+    }
+    place = __shfl_sync(everyone, place, 0) + static_cast<Word>(__popc(nearer & ((1u << lane_) - 1)));
+    if (is_nearer && place < job_.kept_room) job_.kept[place] = {distance, row * most_trials + trial};
   }
 
   /// Lowers the distances of the points whose pair with the best trial the warp could not store. For these pairs,
@@ -524,17 +580,7 @@ class Walker {
     const std::int64_t row = first_row_ + (lane_ < count ? room_.queue[waiting_ + lane_] : 0);
     __syncwarp();  // all lanes have read the queue
     const double distance = distance_to(row, best, count);
-    if (lane_ < count) lower(row, distance);
-  }
-
-  __device__ void lower(std::int64_t row, double distance) {
-    const CoverJob<T>& cover = job_.cover;
-    const Word less =
-        cover.quantize(cover.weighed(row, cover.closest[row])) - cover.quantize(cover.weighed(row, distance));
-    cover.closest[row] = distance;
-    job_.bytes.length(row, DeviceByteRows::of_reach) =
-        job_.bytes.reach_of(distance, job_.bytes.length(row, DeviceByteRows::of_residue));
-    if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
+    if (lane_ < count) lower(job_, row, distance);
   }
 
   const TrialJob<T>& job_;
@@ -559,7 +605,7 @@ class Walker {
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T> walker(job, memory);
+  Walker<T, true> walker(job, memory);
   walker.sum_up();
   walker.start_comparison(0);
   walker.ask_for_lengths(0);
@@ -571,6 +617,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
     walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total, step);
     walker.bring_trials(step);
     walker.compare(step);
+    walker.publish_gains(step);
     walker.start_comparison(step + 1);
     const auto [best, most] = walker.find_best(step);
     total -= most;
@@ -581,6 +628,35 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   }
   walker.finish();
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
+}
+
+/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which`: the trials, as
+/// numbers of rows in cover.others. Launch shape: like take_steps, but not cooperative.
+template <class T>
+__global__ void __launch_bounds__(most_threads, 1)
+    measure_trials(const __grid_constant__ TrialJob<T> job, const std::int64_t* which, Word* gains) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  Walker<T, false> walker(job, memory);
+  walker.start_comparison(0);
+  walker.ask_for_lengths(0);
+  walker.bring_trials(which);
+  walker.compare(0);
+  walker.add_gains_to(gains);
+  walker.finish();
+}
+
+/// Adds one of the trials that measure_trials has compared. `count`: the number of kept pairs. `owner`: the number of
+/// the trial among the chosen rows. Launch shape: grid-stride loop over the kept pairs.
+template <class T>
+__global__ void add_kept(const __grid_constant__ TrialJob<T> job, std::int64_t count, int trial, int owner) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < count; index += stride) {
+    const KeptPair kept = job.kept[index];
+    if (static_cast<int>(kept.pair % most_trials) != trial) continue;
+    const std::int64_t row = kept.pair / most_trials;
+    lower(job, row, kept.distance);
+    if (job.cover.owners) job.cover.owners[row] = owner;
+  }
 }
 
 }  // namespace trials

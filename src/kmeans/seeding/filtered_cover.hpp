@@ -104,7 +104,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   std::vector<std::uint64_t> own_weights_of_chosen() const override {
-    const Quantizer quantize = weight_quantizer(largest_weight_, this->all_rows());
+    const Quantizer quantize = weight_quantizer(largest_weight_, this->rank_rows().all());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
       if (row % this->rows_per_poll == 0) honour_stop();

@@ -128,7 +128,9 @@ class Seeding {
     quiet.progress = nullptr;
     const std::unique_ptr<PointSource<T>> sample = points_.sample(rows, sample_weights);
     Seeding of_sample(*sample, k_, accepts_fewer_, random_, quiet, {memory_.filter}, so_far_);
-    std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
+    const auto choose = [&] { return of_sample.plus_plus(draws_); };
+    // If each rank has the whole sample, a failure on one rank must still end the job on all of them.
+    std::vector<std::int64_t> chosen = sample->ranks().is_alone() ? points_.ranks().agree(choose) : choose();
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     return chosen;
   }

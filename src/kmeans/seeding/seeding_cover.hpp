@@ -38,7 +38,7 @@ class SeedingCover {
   virtual void add(std::span<const std::int64_t> rows) = 0;
   /// Returns, for each chosen row, the sum of its points' weights as an integer. If there are no weights, this sum is
   /// the number of these points.
-  virtual std::vector<std::uint64_t> weights_of_chosen() const = 0;
+  virtual std::vector<std::uint64_t> weights_of_chosen() = 0;
 
   /// Fetches the rows that a checkpoint lists as chosen. Afterwards, add() accepts them.
   virtual void bring(std::span<const std::int64_t> /*rows*/) {}

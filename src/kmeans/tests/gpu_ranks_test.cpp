@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
@@ -204,23 +208,91 @@ TYPED_TEST(KMeansGpuRanks, predict_their_rows) {
     }
 }
 
-TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
-  using T = TypeParam;
-  const Job<T> job = make_job<T>(500, 8, 20, Data::plain, KMeansInit::kmeans_plus_plus, false);
-  const KMeansInitialCentroids<T> one =
-      kmeans_initial_centroids(job.points, job.options, job.memory(0, 500), on_processor());
-  ThreadRanks ranks(3);
-  const std::vector<std::int64_t> first = split(500, 3, "even");
+/// Returns the first difference between the initial centroids that all ranks choose and the initial centroids that one
+/// process chooses on the CPU, or "".
+template <class T>
+std::string differs_in_seeding(const Job<T>& job, const KMeansInitialCentroids<T>& one, int size,
+                               const std::string& how, Mix mix) {
+  const std::int64_t n = job.points.rows();
+  const std::vector<std::int64_t> first = split(n, size, how);
+  std::mutex mutex;
+  std::string found;
+  ThreadRanks ranks(size);
   const auto thrown = ranks.run([&](Communicator& communicator) {
     const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
     const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
     const KMeansInitialCentroids<T> own = kmeans_initial_centroids(
-        job.rows(from, rows), job.options, job.memory(from, rows), of_rank(communicator, Mix::odd, ""));
-    EXPECT_EQ(own.rows, one.rows);
-    EXPECT_TRUE(same_bits(own.centroids, one.centroids));
-    EXPECT_EQ(own.report.device, execution::this_machine().processor) << "where they are chosen";
+        job.rows(from, rows), job.options, job.memory(from, rows), of_rank(communicator, mix, ""));
+    const std::lock_guard lock(mutex);
+    if (own.rows != one.rows) found += "rows on rank " + std::to_string(communicator.rank()) + "; ";
+    else if (!same_bits(own.centroids, one.centroids)) found += "centroids; ";
   });
-  for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+  for (const std::exception_ptr& each : thrown) try {
+      if (each) std::rethrow_exception(each);
+    } catch (const std::exception& error) {
+      found += std::string(error.what()) + "; ";
+    }
+  return found;
+}
+
+template <class T>
+KMeansInitialCentroids<T> seeding_on_processor(const Job<T>& job) {
+  return kmeans_initial_centroids(job.points, job.options, job.memory(0, job.points.rows()), on_processor());
+}
+
+// Every method chooses the rows of one process. The sizes include fewer rows on a rank than clusters, short and long
+// rows, rows that do not fill units of 16 bytes, and more rows than one sum of a group covers.
+TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
+  using T = TypeParam;
+  const Size sizes[] = {{7, 1, 5},     {300, 3, 250}, {2000, 16, 120}, {700, 130, 30},
+                        {300, 700, 9}, {900, 9, 20},  {150001, 2, 12}, {30001, 20, 300}};
+  constexpr Data datas[] = {Data::plain, Data::wild, Data::duplicates, Data::ends};
+  int number = 0;
+  for (const Size size : sizes)
+    for (const KMeansInit init :
+         {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random, KMeansInit::first})
+      for (const bool weighted : {false, true}) {
+        const Data data = datas[(number / 2 + number) % 4];
+        const Job<T> job = make_job<T>(size.n, size.d, size.k, data, init, weighted);
+        const KMeansInitialCentroids<T> one = seeding_on_processor(job);
+        const std::string what = ", " + std::to_string(size.n) + " x " + std::to_string(size.d) + ", k " +
+                                 std::to_string(size.k) + ", init " + std::to_string(static_cast<int>(init)) +
+                                 ", weighted " + std::to_string(weighted) + ", data " +
+                                 std::to_string(static_cast<int>(data));
+        for (const std::vector<int>& gpus : {std::vector<int>{0}, {0, 0}, {0, 0, 0}}) {
+          Execution execution{.device = Device::gpu};
+          execution.gpus = gpus;
+          const KMeansInitialCentroids<T> own =
+              kmeans_initial_centroids(job.points, job.options, job.memory(0, size.n), execution);
+          EXPECT_EQ(own.rows, one.rows) << gpus.size() << " GPUs" << what;
+          EXPECT_TRUE(same_bits(own.centroids, one.centroids)) << gpus.size() << " GPUs" << what;
+        }
+        const Mix mix = all_mixes[number % 4];
+        for (const std::string how : {"even", "holes", "last"})
+          EXPECT_EQ(differs_in_seeding(job, one, 3, how, Mix::all), "") << text(3, how, Mix::all, "") << what;
+        EXPECT_EQ(differs_in_seeding(job, one, 5, "holes", mix), "") << text(5, "holes", mix, "") << what;
+        ++number;
+      }
+}
+
+// The rows of one rank exceed, by far, the range of the 8-bit copy on the other rank.
+TYPED_TEST(KMeansGpuRanks, choose_among_rows_of_different_magnitude) {
+  using T = TypeParam;
+  for (const int exponent : {-100, -40, -12, -7, 7, 12, 40, 70, 100})
+    for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
+      for (const bool weighted : {false, true}) {
+        Job<T> job = make_job<T>(1000, 24, 40, Data::plain, init, weighted);
+        for (std::int64_t row = 500; row < 1000; ++row)
+          for (std::int64_t dim = 0; dim < 24; ++dim)
+            job.points(row, dim) = static_cast<T>(std::ldexp(static_cast<double>(job.points(row, dim)), exponent));
+        if (weighted)  // rows of both ranks are drawn
+          for (std::int64_t row = 0; row < 1000; ++row)
+            job.weights[static_cast<std::size_t>(row)] = static_cast<T>((row < 500) == (exponent < 0) ? 0x1p-30
+                                                                        : row % 3 == 0                ? 0.0
+                                                                                                      : 1.0);
+        EXPECT_EQ(differs_in_seeding(job, seeding_on_processor(job), 2, "even", Mix::all), "")
+            << "2^" << exponent << ", init " << static_cast<int>(init) << ", weighted " << weighted;
+      }
 }
 
 // A stopped fit must resume when the GPU is on another rank, and when there is no GPU.
@@ -228,12 +300,23 @@ TYPED_TEST(KMeansGpuRanks, go_on_from_a_checkpoint) {
   using T = TypeParam;
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("gradus_gpu_ranks_" + std::to_string(::getpid()) + ".npz");
+  struct Stop {
+    const char* phase;
+    int done;
+    KMeansInit init;
+  };
+  const std::vector<Stop> stops = {{"iteration", 3, KMeansInit::random},
+                                   {"initialize", 7, KMeansInit::kmeans_plus_plus},
+                                   {"initialize", 2, KMeansInit::kmeans_parallel}};
+  int number = 0;
   for (const Variant* const variant : gpu_variants()) {
+    const Stop& stop = stops[static_cast<std::size_t>(number++) % stops.size()];
     std::filesystem::remove(file);
-    Job<T> job = make_job<T>(611, 3, 40, Data::wild, KMeansInit::random, true);
+    Job<T> job = make_job<T>(611, 3, 40, Data::wild, stop.init, true);
     job.options.tolerance = 0;
     const KMeansResult<T> one = one_process(job);
-    ASSERT_GT(one.iterations, 3);
+    ASSERT_GT(one.iterations, stop.init == KMeansInit::random ? stop.done : 0);
+    const Mix mix = stop.init == KMeansInit::random ? Mix::odd : Mix::all;
     job.options.checkpoint.file = file;
     ThreadRanks ranks(3);
     const std::vector<std::int64_t> first = split(611, 3, "even");
@@ -241,10 +324,10 @@ TYPED_TEST(KMeansGpuRanks, go_on_from_a_checkpoint) {
       const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
       const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
       std::stop_source source;
-      Execution execution = of_rank(communicator, Mix::odd, variant->name);
+      Execution execution = of_rank(communicator, mix, variant->name);
       execution.stop = source.get_token();
       execution.progress = [&](const Progress& progress) {
-        if (progress.phase == "iteration" && progress.done == 3) source.request_stop();
+        if (progress.phase == stop.phase && progress.done == stop.done) source.request_stop();
       };
       kmeans(job.rows(from, rows), job.options, job.memory(from, rows), execution);
     });

@@ -1,0 +1,291 @@
+// The steps of a SeedingCover in which all ranks take part. The derived class has the distances of this rank's rows, in
+// host memory or on a GPU. From these, it computes this rank's share of each result. This class combines the shares of
+// all ranks, keeps their totals, and decides when the integers need a new scale.
+//
+// Row numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
+// different classes. A step of k-means++ takes two exchanges: one for the drawn rows, and one for their gains on each
+// rank. From the gains, every rank knows the totals of all ranks after one of these rows has been added. The distances
+// are therefore lowered within the next exchange. For a job without ranks, nothing is exchanged.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "core/stop.hpp"
+#include "gradus/array.hpp"
+#include "kmeans/means/row_sums.hpp"
+#include "kmeans/seeding/known_rows.hpp"
+#include "kmeans/seeding/seeding_cover.hpp"
+#include "ranks/ranks.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class RankCover : public SeedingCover {
+ public:
+  std::uint64_t total() const final { return totals_.total(); }
+  const std::vector<std::int64_t>& chosen() const final { return chosen_; }
+
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) final {
+    std::vector<std::size_t> places;  // of the targets on this rank
+    const auto find = [&](Matrix<T>* copies) {
+      settle();
+      std::vector<std::uint64_t> own;
+      for (std::size_t index = 0; index < targets.size(); ++index) {
+        const RankTotals::Place place = totals_.find(targets[index]);
+        if (place.rank != ranks().rank()) continue;
+        own.push_back(place.target);
+        places.push_back(index);
+      }
+      return own.empty() ? std::vector<std::int64_t>() : own_rows_at(own, copies);
+    };
+    if (ranks().is_alone()) return find(nullptr);
+    // All ranks but the one that has a row add zeros to its number and its coordinates.
+    const std::size_t count = targets.size();
+    const std::vector<std::uint64_t> words = ranks().sum(count * (1 + row_words()), [&](std::span<std::uint64_t> to) {
+      Matrix<T> copies;
+      const std::vector<std::int64_t> rows = find(&copies);
+      for (std::size_t index = 0; index < rows.size(); ++index) {
+        to[places[index]] = static_cast<std::uint64_t>(rows[index]);
+        put_row(copies.row(static_cast<std::int64_t>(index)), to.subspan(count), places[index]);
+      }
+    });
+    std::vector<std::int64_t> rows(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
+    keep(rows, rows_in(std::span(words).subspan(count), count));
+    return rows;
+  }
+
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) final {
+    std::vector<std::int64_t> own;
+    const std::vector<std::uint64_t> counts = ranks().gather([&] {
+      settle();
+      own = own_sample(wanted, random, round);
+      return std::uint64_t{own.size()};
+    });
+    if (!ranks().is_alone()) own = concatenated(own, counts);
+    bring(own);
+    return own;
+  }
+
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) final {
+    compared_.assign(candidates.begin(), candidates.end());
+    gains_of_ranks_.clear();
+    std::vector<std::uint64_t> all(candidates.size());
+    ranks().exchange(
+        candidates.size() * sizeof(std::uint64_t),
+        [&](std::span<std::byte> bytes) {
+          settle();
+          std::memcpy(bytes.data(), own_gains(candidates).data(), bytes.size());
+        },
+        [&](int, std::span<const std::byte> bytes) {
+          std::vector<std::uint64_t>& gains = gains_of_ranks_.emplace_back(candidates.size());
+          std::memcpy(gains.data(), bytes.data(), bytes.size());
+          for (std::size_t index = 0; index < all.size(); ++index) all[index] += gains[index];
+        });
+    return all;
+  }
+
+  void add(std::span<const std::int64_t> rows) final {
+    if (rows.empty()) return;
+    const auto compared = std::ranges::find(compared_, rows.front());
+    if (rows.size() == 1 && compared != compared_.end()) {
+      const auto index = static_cast<std::size_t>(compared - compared_.begin());
+      for (std::size_t rank = 0; rank < gains_of_ranks_.size(); ++rank)
+        totals_.take(static_cast<int>(rank), gains_of_ranks_[rank][index]);
+      pending_ = rows.front();
+      chosen_.push_back(rows.front());
+    } else {
+      refresh([&] {
+        settle();
+        for (auto rest = rows; !rest.empty();) {
+          honour_stop();
+          const auto some = rest.first(std::min(rest.size(), static_cast<std::size_t>(most_added_)));
+          own_add(some);
+          chosen_.insert(chosen_.end(), some.begin(), some.end());
+          rest = rest.subspan(some.size());
+        }
+      });
+    }
+    compared_.clear();
+    rescale_if_small();
+  }
+
+  std::vector<std::uint64_t> weights_of_chosen() final {
+    std::vector<std::uint64_t> weights;
+    ranks().add_up(
+        chosen_.size(),
+        [&] {
+          settle();
+          weights = own_weights_of_chosen();
+        },
+        [&](std::span<std::uint64_t> words) { std::ranges::copy(weights, words.begin()); },
+        [&](std::span<const std::uint64_t> words) { weights.assign(words.begin(), words.end()); });
+    return weights;
+  }
+
+  void bring(std::span<const std::int64_t> rows) final {
+    if (ranks().is_alone() || rows.empty()) return;
+    keep(rows, rows_in(ranks().sum(rows.size() * row_words(),
+                                   [&](std::span<std::uint64_t> to) {
+                                     std::vector<std::int64_t> own;
+                                     std::vector<std::size_t> places;
+                                     for (std::size_t index = 0; index < rows.size(); ++index) {
+                                       if (!rows_.is_own(rows[index])) continue;
+                                       own.push_back(rows[index]);
+                                       places.push_back(index);
+                                     }
+                                     if (own.empty()) return;
+                                     const Matrix<T> copies = own_copies(own);
+                                     for (std::size_t index = 0; index < own.size(); ++index)
+                                       put_row(copies.row(static_cast<std::int64_t>(index)), to, places[index]);
+                                   }),
+                       rows.size()));
+  }
+
+ protected:
+  /// `columns`: the number of columns of the points. `first`: the row chosen first. own_add() receives at most
+  /// `most_added` rows per call.
+  RankCover(const core::RankRows& rows, std::int64_t columns, std::int64_t first, std::int64_t most_added,
+            std::stop_token stop)
+      : stop_(std::move(stop)), chosen_{first}, rows_(rows), columns_(columns), most_added_(most_added) {}
+
+  // The constructor of the derived class must call bring(chosen_), largest_weight_of() and begin(), in this order.
+
+  /// Returns the largest weight of all ranks, or 0 if there are no weights.
+  double largest_weight_of(VectorView<const T> weights) const {
+    return ranks().greatest([&] {
+      double largest = 0;
+      for (std::int64_t row = 0; row < weights.size(); ++row) {
+        if (row % core::operations_between_polls == 0) honour_stop();
+        largest = std::max(largest, static_cast<double>(weights[row]));
+      }
+      return largest;
+    });
+  }
+  /// Calls cover(), which computes the distances of this rank's rows to the first chosen row. Then computes the
+  /// integers.
+  template <class Cover>
+  void begin(const Cover& cover) {
+    ranks().agree(cover);
+    rescale();
+  }
+  /// With a single rank, replaces the total after the derived class has taken steps by itself.
+  void replace_total(std::uint64_t total) {
+    totals_ = RankTotals({total});
+    rescale_if_small();
+  }
+  /// Returns the total below which the integers need a new scale.
+  std::uint64_t least_total() const { return total_at_rescale_ / 4; }
+
+  // This rank's shares of the results. The functions may throw, also on a single rank.
+
+  /// Returns, for each target, the row at which the prefix sum of this rank's integers first exceeds the target. Unless
+  /// `copies` is null, it receives copies of these rows.
+  virtual std::vector<std::int64_t> own_rows_at(std::span<const std::uint64_t> targets, Matrix<T>* copies) = 0;
+  /// Returns copies of rows of this rank.
+  virtual Matrix<T> own_copies(std::span<const std::int64_t> rows) const = 0;
+  /// Receives copies of rows of all ranks, before own_gains() or own_add() compare with them. A job without ranks does
+  /// not call it.
+  virtual void keep(std::span<const std::int64_t> rows, Matrix<T> copies) = 0;
+  /// Returns the rows of this rank in the sample, in ascending order.
+  virtual std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
+  virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
+  /// Lowers the distances of this rank's rows. `rows` follow those in chosen_, which does not contain them.
+  virtual void own_add(std::span<const std::int64_t> rows) = 0;
+  virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
+  /// Returns this rank's largest w * D (weight times squared distance), or 0 if this rank has no rows.
+  virtual double own_largest() = 0;
+  /// Recomputes this rank's integers.
+  virtual void own_requantize(const Quantizer& quantize) = 0;
+  /// Updates sums of integers after own_add() or own_requantize().
+  virtual void own_refresh() = 0;
+  /// Returns the sum of this rank's integers. Called only after own_refresh().
+  virtual std::uint64_t own_total() = 0;
+
+  const core::RankRows& rank_rows() const { return rows_; }
+  core::Ranks& ranks() const { return rows_.ranks(); }
+  void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
+
+  std::stop_token stop_;
+  std::vector<std::int64_t> chosen_;
+
+ private:
+  std::size_t row_words() const { return (static_cast<std::size_t>(columns_) * sizeof(T) + 7) / 8; }
+  void put_row(const T* row, std::span<std::uint64_t> words, std::size_t place) const {
+    std::memcpy(words.data() + place * row_words(), row, static_cast<std::size_t>(columns_) * sizeof(T));
+  }
+  Matrix<T> rows_in(std::span<const std::uint64_t> words, std::size_t count) const {
+    Matrix<T> rows(static_cast<std::int64_t>(count), columns_);
+    for (std::size_t index = 0; index < count; ++index)
+      std::memcpy(rows.row(static_cast<std::int64_t>(index)), words.data() + index * row_words(),
+                  static_cast<std::size_t>(columns_) * sizeof(T));
+    return rows;
+  }
+
+  /// Returns the rows of all ranks, in rank order. `counts`: the number of rows of each rank.
+  std::vector<std::int64_t> concatenated(const std::vector<std::int64_t>& own,
+                                         const std::vector<std::uint64_t>& counts) const {
+    std::size_t all = 0;
+    std::size_t before = 0;
+    for (std::size_t rank = 0; rank < counts.size(); all += counts[rank++])
+      if (static_cast<int>(rank) == ranks().rank()) before = all;
+    const std::vector<std::uint64_t> rows = ranks().sum(all, [&](std::span<std::uint64_t> words) {
+      std::ranges::copy(own, words.begin() + static_cast<std::ptrdiff_t>(before));
+    });
+    return {rows.begin(), rows.end()};
+  }
+
+  /// Lowers the distances for the row whose addition is pending. Works call it before they use distances or integers.
+  void settle() {
+    if (!pending_) return;
+    chosen_.pop_back();
+    own_add(std::span(&*pending_, 1));
+    chosen_.push_back(*pending_);
+    pending_.reset();
+    own_refresh();
+  }
+
+  /// Calls work(), which changes integers. Then updates the totals of the ranks.
+  template <class Work>
+  void refresh(const Work& work) {
+    totals_ = RankTotals(ranks().gather([&] {
+      work();
+      own_refresh();
+      return own_total();
+    }));
+  }
+
+  void rescale_if_small() {
+    if (total() < least_total()) rescale();
+  }
+
+  /// Recomputes all integers, with a scale for the current largest w * D. Afterwards, each change of a distance updates
+  /// the sums in place. When the total has fallen to a quarter, the integers are rescaled again.
+  void rescale() {
+    const double largest = ranks().greatest([&] {
+      settle();
+      return own_largest();
+    });
+    const Quantizer quantize(largest, rows_.all());
+    refresh([&] { own_requantize(quantize); });
+    total_at_rescale_ = total();
+  }
+
+  core::RankRows rows_;
+  std::int64_t columns_;
+  std::int64_t most_added_;
+  std::uint64_t total_at_rescale_ = 0;
+  RankTotals totals_;
+  std::vector<std::int64_t> compared_;                      ///< the candidates of the last gains(), until add()
+  std::vector<std::vector<std::uint64_t>> gains_of_ranks_;  ///< for each rank: the gains of these candidates
+  std::optional<std::int64_t> pending_;  ///< the last row in chosen_, if the distances do not include it yet
+};
+
+}  // namespace gradus::kmeans_detail
