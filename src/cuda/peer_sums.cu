@@ -57,11 +57,13 @@ __device__ void send(unsigned int& place, unsigned int number) {
   ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system>(place).store(number, ::cuda::memory_order_release);
 }
 
-/// Waits for the message of one member.
-__device__ void wait_for(unsigned int& place, unsigned int number, const int* abort) {
+/// Waits for the message of one member. Returns false after abort(), which is read rarely, because it is in host
+/// memory.
+__device__ bool wait_for(unsigned int& place, unsigned int number, const int* abort) {
   const ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system> message(place);
-  for (unsigned int looks = 1; static_cast<int>(message.load(::cuda::memory_order_acquire) - number) < 0; ++looks)
-    if (looks % 1024 == 0 && *static_cast<const volatile int*>(abort) != 0) return;
+  for (unsigned int checks = 1; static_cast<int>(message.load(::cuda::memory_order_acquire) - number) < 0; ++checks)
+    if (checks % 4096 == 0 && *static_cast<const volatile int*>(abort) != 0) return false;
+  return true;
 }
 
 /// Returns true in all threads of the last block that calls it. The work of the other blocks is then visible.
@@ -133,13 +135,13 @@ __global__ void __launch_bounds__(sum_threads) sum_over_peers(const __grid_const
     __threadfence_system();
     send(theirs->arrived, job.sum);
   }
+  bool has_arrived = true;
   if (is_member) {
-    wait_for(mine[member].arrived, job.sum, job.abort);
+    has_arrived = wait_for(mine[member].arrived, job.sum, job.abort);
     own[member] = reinterpret_cast<const Pair*>(*const_cast<const Word* volatile*>(&mine[member].own));
     all[member] = reinterpret_cast<const Pair*>(*const_cast<const Word* volatile*>(&mine[member].all));
   }
-  __syncthreads();  // the addresses are known
-  if (*static_cast<const volatile int*>(job.abort) != 0) return;
+  if (__syncthreads_and(has_arrived) == 0) return;  // otherwise all addresses are known
   const std::int64_t pairs = job.count / 2;
   const auto result = reinterpret_cast<Pair*>(job.all);
   if (job.count % 2 != 0 && blockIdx.x == 0 && threadIdx.x == 0) {

@@ -11,22 +11,6 @@ namespace gradus::core {
 
 namespace {
 
-/// Reports to a rank that another rank has given up. The error of that other rank says why.
-class GroupEnded : public Error {
- public:
-  explicit GroupEnded(int rank) : Error("rank " + std::to_string(rank) + " gave up") {}
-};
-
-bool is_group_ended(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const GroupEnded&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
 /// Number of checks for the other ranks before a rank sleeps. Ranks arrive together in most meetings, and to
 /// wake a thread takes longer than to exchange a few words.
 constexpr int looks = 4000;
@@ -54,13 +38,13 @@ class ThreadGroup::Member final : public Communicator {
     group_.meet(rank_, {Kind::broadcast, root, bytes.size(), bytes.data()});
     if (rank_ != root && !bytes.empty())
       std::memcpy(bytes.data(), group_.calls_[static_cast<std::size_t>(root)].data, bytes.size());
-    group_.meet();  // afterwards the root may change its bytes
+    group_.meet(rank_);  // afterwards the root may change its bytes
   }
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     group_.meet(rank_, {Kind::gather, 0, own.size(), const_cast<std::byte*>(own.data())});
     std::byte* to = all.data();
     for (const Call& call : group_.calls_) to = std::copy_n(call.data, own.size(), to);
-    group_.meet();
+    group_.meet(rank_);
   }
   void give_up() noexcept override { group_.give_up(rank_); }
   bool has_ended() const noexcept override { return group_.has_ended(); }
@@ -81,14 +65,15 @@ class ThreadGroup::Member final : public Communicator {
         result = combine_two(result, numbers_of(group_.calls_[rank])[index]);
       for (const Call& call : group_.calls_) numbers_of(call)[index] = result;
     }
-    group_.meet();
+    group_.meet(rank_);
   }
 
   ThreadGroup& group_;
   int rank_;
 };
 
-ThreadGroup::ThreadGroup(int size) : calls_(static_cast<std::size_t>(size)) {
+ThreadGroup::ThreadGroup(int size)
+    : calls_(static_cast<std::size_t>(size)), has_learned_(static_cast<std::size_t>(size)) {
   for (int rank = 0; rank < size; ++rank) members_.emplace_back(*this, rank);
 }
 
@@ -97,14 +82,20 @@ ThreadGroup::~ThreadGroup() = default;
 Communicator& ThreadGroup::member(int rank) { return members_[static_cast<std::size_t>(rank)]; }
 
 void ThreadGroup::run(const std::function<void(Communicator&)>& job) {
+  const std::vector<std::exception_ptr> thrown = try_run(job);
   std::exception_ptr first;
-  for (const std::exception_ptr& one : try_run(job))
-    if (one && (!first || (is_group_ended(first) && !is_group_ended(one)))) first = one;
+  bool is_cause = false;
+  for (std::size_t rank = 0; rank < thrown.size() && !is_cause; ++rank) {
+    if (!thrown[rank]) continue;
+    is_cause = has_learned_[rank] == 0;
+    if (!first || is_cause) first = thrown[rank];
+  }
   if (first) std::rethrow_exception(first);
 }
 
 std::vector<std::exception_ptr> ThreadGroup::try_run(const std::function<void(Communicator&)>& job) {
   std::vector<std::exception_ptr> thrown(calls_.size());
+  std::ranges::fill(has_learned_, char{0});
   const auto run_one = [&](int rank) {
     try {
       job(member(rank));
@@ -128,9 +119,9 @@ std::vector<std::exception_ptr> ThreadGroup::try_run(const std::function<void(Co
   return thrown;
 }
 
-void ThreadGroup::meet() {
+void ThreadGroup::meet(int rank) {
   const std::uint32_t number = meetings_.load(std::memory_order_acquire);
-  throw_if_incomplete();
+  throw_if_incomplete(rank);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
     meetings_.store(number + 1, std::memory_order_release);
@@ -147,23 +138,27 @@ void ThreadGroup::meet() {
   while (true) {
     const std::uint32_t signal = signals_.load(std::memory_order_acquire);
     if (is_complete()) return;
-    throw_if_incomplete();
+    throw_if_incomplete(rank);
     signals_.wait(signal, std::memory_order_acquire);
   }
 }
 
 void ThreadGroup::meet(int rank, const Call& call) {
   calls_[static_cast<std::size_t>(rank)] = call;
-  meet();
+  meet(rank);
   for (const Call& other : calls_)
     if (other.kind != call.kind || other.bytes != call.bytes || other.root != call.root)
       throw Error("the ranks' calls differ");
 }
 
-void ThreadGroup::throw_if_incomplete() const {
-  if (const int rank = who_gave_up_.load(std::memory_order_acquire); rank >= 0) throw GroupEnded(rank);
-  if (const int rank = who_finished_.load(std::memory_order_acquire); rank >= 0)
-    throw Error("rank " + std::to_string(rank) + " has left");
+void ThreadGroup::throw_if_incomplete(int rank) {
+  const int gone = who_gave_up_.load(std::memory_order_acquire);
+  if (gone >= 0) {
+    has_learned_[static_cast<std::size_t>(rank)] = 1;
+    throw Error("rank " + std::to_string(gone) + " gave up");
+  }
+  if (const int other = who_finished_.load(std::memory_order_acquire); other >= 0)
+    throw Error("rank " + std::to_string(other) + " has left");
 }
 
 void ThreadGroup::give_up(int rank) noexcept {

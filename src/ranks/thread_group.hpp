@@ -45,14 +45,15 @@ class ThreadGroup {
   class Member;
 
   /// Waits until all ranks have called meet(). Throws if a rank has given up or finished its job.
-  void meet();
+  void meet(int rank);
   /// Publishes this rank's call, and waits for the calls of all ranks.
   void meet(int rank, const Call& call);
-  void throw_if_incomplete() const;
+  void throw_if_incomplete(int rank);
   void give_up(int rank) noexcept;
   void wake_all() noexcept;
 
   std::vector<Call> calls_;
+  std::vector<char> has_learned_;  ///< nonzero for each rank that has learned that another rank gave up
   std::deque<Member> members_;
   std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> meetings_{0};  ///< number of completed meetings

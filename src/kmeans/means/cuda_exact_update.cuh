@@ -498,14 +498,18 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
         const T before = job.centroids[begin + dim];
         const T after = job.next[begin + dim];
         different |= bits_of(before) != bits_of(after);
-        const double centroid = (static_cast<double>(before) - job.middle[dim]) * job.coordinate_scale;
-        if (weight > 0)
-          explained += centroid * (2 * (sums.mean_from_middle(cluster, dim) * job.coordinate_scale) - centroid);
         const double moved = static_cast<double>(after) - static_cast<double>(before);
         return moved * moved;
       },
       [&](double square) { shift += square; });
-  for (int lanes = 16; lanes > 0; lanes /= 2) explained += __shfl_xor_sync(everyone, explained, lanes);
+  if (weight > 0)
+    in_order(
+        [&](int dim) {
+          const double centroid =
+              (static_cast<double>(job.centroids[begin + dim]) - job.middle[dim]) * job.coordinate_scale;
+          return centroid * (2 * (sums.mean_from_middle(cluster, dim) * job.coordinate_scale) - centroid);
+        },
+        [&](double term) { explained += term; });
   if (__any_sync(everyone, different) && lane == 0) job.state->different = 1;
   if (lane != 0) return;
   job.parts[cluster] = shift;
