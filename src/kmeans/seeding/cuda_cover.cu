@@ -14,6 +14,7 @@
 #include <numeric>
 #include <utility>
 
+#include "execution/rank_sums.hpp"
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/seeding/cuda_cover_job.cuh"
 #include "kmeans/seeding/cuda_rounds.cuh"
@@ -163,13 +164,12 @@ __device__ int passes_at(Word mine, Word& target) {
   return found;
 }
 
-/// Replaces each target by the row at which the prefix sum of the integers of all rows exceeds the target. Launch
-/// shape: one block of block_rows threads per target.
+/// Returns the row at which the prefix sum of the integers of all rows exceeds the target. All threads of the block
+/// must call it.
 template <class T>
-__global__ void find_rows(const CoverJob<T> job, Word* targets) {
+__device__ std::int64_t row_at(const CoverJob<T>& job, Word target) {
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t groups = (job.row_blocks() + group_blocks - 1) / group_blocks;
-  Word target = targets[blockIdx.x];
   std::int64_t first = 0;
   int place = block_rows;
   for (; place == block_rows && first < groups; first += block_rows)
@@ -179,8 +179,74 @@ __global__ void find_rows(const CoverJob<T> job, Word* targets) {
   const std::int64_t block =
       group * group_blocks + passes_at(some_block < job.row_blocks() ? job.block_sums[some_block] : 0, target);
   const std::int64_t row = block * block_rows + thread;
-  const std::int64_t result = block * block_rows + passes_at(row < job.rows.count ? job.integer(row) : 0, target);
-  if (thread == 0) targets[blockIdx.x] = static_cast<Word>(result);
+  return block * block_rows + passes_at(row < job.rows.count ? job.integer(row) : 0, target);
+}
+
+/// Replaces each target by its row. Launch shape: one block of block_rows threads per target.
+template <class T>
+__global__ void find_rows(const CoverJob<T> job, Word* targets) {
+  const std::int64_t row = row_at(job, targets[blockIdx.x]);
+  if (threadIdx.x == 0) targets[blockIdx.x] = static_cast<Word>(row);
+}
+
+/// The totals and rows of all ranks in a step.
+struct RankRound {
+  int rank;
+  int ranks;
+  std::int64_t first_row;  ///< global number of this rank's first row
+  int row_words;           ///< words of a row in `words`
+  Word* totals;            ///< [rank]
+};
+
+/// Draws the trials of a step. For each trial on this rank, writes its global number to words[trial], and its row to
+/// words[most_trials + trial * row_words]. For trials on other ranks, writes zeros. Launch shape: one block of
+/// block_rows threads per trial.
+template <class T>
+__global__ void draw_trials(const __grid_constant__ CoverJob<T> job, const __grid_constant__ RankRound round,
+                            const StepState* state, core::Philox random, Word first_draw, Word* words) {
+  if (state->has_ended) return;
+  const Word draw = first_draw + static_cast<Word>(state->steps) * gridDim.x + blockIdx.x;
+  Word target = random.below(draw, state->total);
+  int rank = 0;
+  while (target >= round.totals[rank]) target -= round.totals[rank++];
+  const bool is_own = rank == round.rank;
+  const std::int64_t row = is_own ? row_at(job, target) : 0;
+  if (threadIdx.x == 0) words[blockIdx.x] = is_own ? static_cast<Word>(round.first_row + row) : 0;
+  T* const to = reinterpret_cast<T*>(words + most_trials + std::int64_t{blockIdx.x} * round.row_words);
+  const int room = round.row_words * static_cast<int>(sizeof(Word) / sizeof(T));
+  for (int column = static_cast<int>(threadIdx.x); column < room; column += block_rows)
+    to[column] = is_own && column < job.rows.columns ? value_at(job.rows, row, column) : T{0};
+}
+
+/// Chooses the best trial of a step, and updates the totals. `gains`: [rank][most_trials]. `numbers`: the global
+/// numbers of the trials. Launch shape: one warp.
+__global__ void choose_best(StepState* state, const RankRound round, int trials, Word least_total, const Word* gains,
+                            const Word* numbers, const Word* kept_count, Word kept_room, std::int64_t* chosen) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  if (state->has_ended) {
+    if (threadIdx.x == 0) state->adds_kept = state->adds_round = 0;
+    return;
+  }
+  int best = static_cast<int>(threadIdx.x);
+  Word gain = 0;
+  if (best < trials)
+    for (int rank = 0; rank < round.ranks; ++rank) gain += gains[rank * most_trials + best];
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const int other = __shfl_down_sync(everyone, best, distance);
+    const Word other_gain = __shfl_down_sync(everyone, gain, distance);
+    if (other_gain > gain || (other_gain == gain && other < best)) {
+      best = other;
+      gain = other_gain;
+    }
+  }
+  if (threadIdx.x != 0) return;  // all lanes have read the state
+  for (int rank = 0; rank < round.ranks; ++rank) round.totals[rank] -= gains[rank * most_trials + best];
+  state->total -= gain;
+  state->best = best;
+  chosen[state->steps++] = static_cast<std::int64_t>(numbers[best]);
+  state->has_ended = state->total == 0 || state->total < least_total;
+  state->adds_kept = *kept_count < kept_room;
+  state->adds_round = !state->adds_kept;
 }
 
 /// Copies rows without gaps between them. Launch shape: grid-stride loop over the elements.
@@ -218,6 +284,14 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
 
 }  // namespace
 
+/// The launch shape of a kernel.
+template <class T>
+struct CudaCover<T>::Launch {
+  unsigned int blocks;
+  unsigned int threads;
+  std::size_t shared_bytes;
+};
+
 /// The 8-bit copy of the points, and other buffers for the steps of k-means++.
 template <class T>
 struct CudaCover<T>::Bytes {
@@ -251,8 +325,8 @@ struct CudaCover<T>::Bytes {
 /// Calls launch(job) for consecutive ranges of blocks. The size of a range depends on `count`, the number of distances
 /// that are computed per row.
 template <class T>
-template <class Launch>
-void CudaCover<T>::in_portions(int count, const Launch& launch) {
+template <class Work>
+void CudaCover<T>::in_portions(int count, const Work& launch) {
   const double operations = static_cast<double>(count) * job_->rows.columns * block_rows;
   portions_.run(block_sums_.size(), operations, 1, stream(), [&](std::int64_t first, std::int64_t number) {
     CoverJob<T> job = *job_;
@@ -579,8 +653,9 @@ template <class T>
 void CudaCover<T>::convert(const DeviceRows<T>& rows, const double* closest, const DeviceByteRows& to) const {
   const int quads = byte_stride(rows.columns) / 4;
   const int lanes = std::min(32, static_cast<int>(std::bit_ceil(static_cast<unsigned int>(quads))));
+  const auto grid = std::min(blocks(8), cuda::blocks_for(rows.count * lanes, block_rows));
   byte_rows::convert<T>
-      <<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), bytes_->middle.data(), lanes, closest, to);
+      <<<grid, block_rows, 0, stream()>>>(rows, is_read_by_quads(), bytes_->middle.data(), lanes, closest, to);
   cuda::check_launch("convert");
 }
 
@@ -632,7 +707,13 @@ bool CudaCover<T>::has_bytes() {
 
 template <class T>
 bool CudaCover<T>::takes_steps(int trials) {
-  return ranks().size() == 1 && trials <= most_trials && has_bytes();
+  if (ranks().size() == 1) return trials <= most_trials && has_bytes();
+  if (rank_steps_ || !may_take_steps_) return may_take_steps_;
+  may_take_steps_ = ranks().all([&] { return trials <= most_trials && has_bytes(); });
+  if (!may_take_steps_) return false;
+  execution::RankSums& sums = execution::RankSums::of(ranks(), gpu_->gpu());
+  rank_steps_ = ranks().agree([&] { return std::make_unique<RankSteps>(sums, ranks().size(), job_->rows.columns); });
+  return true;
 }
 
 template <class T>
@@ -650,7 +731,6 @@ inline int room_of_a_block() {
 /// Adds `count` rows, as add_rows does, but by means of the 8-bit copy.
 template <class T>
 void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
-  const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
   // If rows are very long, fewer than most_added rows fit in shared memory. The rows are then added by several
@@ -667,30 +747,30 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
     round.added = static_cast<int>(std::min<std::int64_t>(at_once, count - first));
     round.before = static_cast<int>(std::ssize(chosen_) + first);
     round.backwards = !round.backwards;
-    int warps = rounds::most_warps;
-    while (warps > 1 && rounds::bytes_of(warps, chunks, round.added) > room) --warps;
-    const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, round.added));
-    cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
     in_portions(round.added, [&](const CoverJob<T>& job) {
       round.cover = job;
-      const auto grid =
-          static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block));
-      kernel<<<grid, 32 * static_cast<unsigned int>(warps), shared, stream()>>>(round);
+      const Launch launch = round_launch(job, round.added);
+      rounds::add_many<T><<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
       cuda::check_launch("add_many");
     });
   }
 }
 
-/// The launch shape of the kernels in cuda_trials.cuh.
+/// Returns the launch shape of rounds::add_many().
 template <class T>
-struct CudaCover<T>::TrialLaunch {
-  unsigned int blocks;
-  unsigned int threads;
-  std::size_t shared_bytes;
-};
+typename CudaCover<T>::Launch CudaCover<T>::round_launch(const CoverJob<T>& job, int added) const {
+  const int chunks = bytes_->rows.chunks();
+  int warps = rounds::most_warps;
+  while (warps > 1 && rounds::bytes_of(warps, chunks, added) > room_of_a_block()) --warps;
+  const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, added));
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(&rounds::add_many<T>), shared);
+  return {static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block)),
+          32 * static_cast<unsigned int>(warps), shared};
+}
 
+/// Returns the launch shape of the kernels in cuda_trials.cuh.
 template <class T>
-typename CudaCover<T>::TrialLaunch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
+typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
   const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
   // There are at most as many warps as a block has tiles.
@@ -724,7 +804,7 @@ TrialJob<T> CudaCover<T>::trial_job(int trials) {
 template <class T>
 void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
   const auto kernel = &trials::measure_trials<T>;
-  const TrialLaunch launch = trial_launch(reinterpret_cast<const void*>(kernel), count);
+  const Launch launch = trial_launch(reinterpret_cast<const void*>(kernel), count);
   kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(trial_job(count), which, gains_.data());
   cuda::check_launch("measure_trials");
 }
@@ -748,14 +828,15 @@ template <class T>
 void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                               std::vector<std::int64_t>& chosen) {
   constexpr double seconds_of_a_launch = 0.1;
+  const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
+  const std::int64_t steps = std::min(static_cast<std::int64_t>(in_time), clusters - std::ssize(chosen));
+  if (ranks().size() > 1) return take_steps_on_all_gpus(trials, steps, random, draws, chosen);
   const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
-  const TrialLaunch launch = trial_launch(kernel, trials);
+  const Launch launch = trial_launch(kernel, trials);
   TrialJob<T> job = trial_job(trials);
   job.random = random;
   job.first_draw = draws;
-  const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
-  job.steps = static_cast<int>(
-      std::min(static_cast<std::int64_t>(in_time), clusters - static_cast<std::int64_t>(chosen.size())));
+  job.steps = static_cast<int>(steps);
   job.total = this->total();
   job.least_total = this->least_total();
   job.part_sums = bytes_->part_sums.data();
@@ -780,7 +861,100 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   seconds_of_a_step_ =
       std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
   draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
-  this->replace_total(outcome.total);
+  this->replace_totals({outcome.total});
+}
+
+/// The buffers of take_steps_on_all_gpus().
+template <class T>
+struct CudaCover<T>::RankSteps {
+  RankSteps(execution::RankSums& sums_of_ranks, int ranks, int columns)
+      : sums(sums_of_ranks), row_words((columns * static_cast<int>(sizeof(T)) + 15) / 16 * 2),
+        own_rows(most_trials * (1 + row_words)), all_rows(own_rows.size()), own_gains((ranks + 1) * most_trials),
+        all_gains(ranks * most_trials), totals(ranks), state(1) {}
+
+  execution::RankSums& sums;
+  int row_words;  ///< words per row, in whole units of 16 bytes
+  cuda::DeviceBuffer<Word> own_rows;
+  cuda::DeviceBuffer<Word> all_rows;
+  cuda::DeviceBuffer<Word> own_gains;  ///< [rank][most_trials], followed by the number of kept pairs
+  cuda::DeviceBuffer<Word> all_gains;
+  cuda::DeviceBuffer<Word> totals;
+  cuda::DeviceBuffer<StepState> state;
+};
+
+/// Takes at most `steps` steps together with the other ranks. All ranks start the same kernels. The CPU waits only at
+/// the end. If a rank fails, the sums of the other ranks end with an error.
+template <class T>
+void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random,
+                                          std::uint64_t& draws, std::vector<std::int64_t>& chosen) {
+  RankSteps& all = *rank_steps_;
+  const int size = ranks().size();
+  // When the total has fallen to a quarter, the remaining steps are empty. This takes at least about as many steps as
+  // there are chosen rows. A stream holds about a thousand operations. If more were started, the call could block the
+  // driver while another rank on the same GPU waits for it.
+  constexpr std::int64_t most_started = 64;
+  steps = std::min({steps, std::max<std::int64_t>(8, std::ssize(chosen) / 2), most_started});
+  const auto start = core::Clock::now();
+  std::vector<Word> totals(this->totals().of_ranks().begin(), this->totals().of_ranks().end());
+  StepState state{.total = this->total(), .steps = 0, .best = 0, .has_ended = 0, .adds_kept = 0, .adds_round = 0};
+  all.totals.copy_from_host(totals.data(), size, stream());
+  all.state.copy_from_host(&state, 1, stream());
+  all.own_rows.clear(stream());
+  TrialJob<T> job = trial_job(trials);
+  bytes_->converted_others = 0;  // the steps use the memory of this copy
+  job.cover.others = {reinterpret_cast<const T*>(all.all_rows.data() + most_trials), trials,
+                      all.row_words * static_cast<std::int64_t>(sizeof(Word) / sizeof(T)), job_->rows.columns};
+  job.cover.first_block = 0;
+  job.cover.end_block = block_sums_.size();
+  job.state = all.state.data();
+  job.kept_count = all.own_gains.data() + size * most_trials;
+  const RankRound ranks_of_step{ranks().rank(), size, rank_rows().first(), all.row_words, all.totals.data()};
+  rounds::RoundJob<T> round{};
+  round.cover = job.cover;
+  round.bytes = job.bytes;
+  round.others = job.others;
+  round.which = &all.state.data()->best;
+  round.added = 1;
+  round.by_quads = job.by_quads;
+  round.state = job.state;
+  const auto measure = &trials::measure_trials<T>;
+  const Launch measuring = trial_launch(reinterpret_cast<const void*>(measure), trials);
+  const Launch adding = round_launch(job.cover, 1);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    all.own_gains.clear(stream());
+    draw_trials<T><<<static_cast<unsigned int>(trials), block_rows, 0, stream()>>>(job.cover, ranks_of_step, job.state,
+                                                                                   random, draws, all.own_rows.data());
+    cuda::check_launch("draw_trials");
+    all.sums.add_up(all.own_rows.data(), all.all_rows.data(), most_trials + std::int64_t{trials} * all.row_words,
+                    stream());
+    convert(job.cover.others, nullptr, job.others);
+    measure<<<measuring.blocks, measuring.threads, measuring.shared_bytes, stream()>>>(
+        job, which_.data(), all.own_gains.data() + ranks().rank() * most_trials);
+    cuda::check_launch("measure_trials");
+    all.sums.add_up(all.own_gains.data(), all.all_gains.data(), std::int64_t{size} * most_trials, stream());
+    choose_best<<<1, 32, 0, stream()>>>(all.state.data(), ranks_of_step, trials, this->least_total(),
+                                        all.all_gains.data(), all.all_rows.data(), job.kept_count, job.kept_room,
+                                        bytes_->chosen.data());
+    cuda::check_launch("choose_best");
+    trials::add_kept<T><<<blocks(2), block_rows, 0, stream()>>>(job, 0, 0, 0);
+    cuda::check_launch("add_kept");
+    rounds::add_many<T><<<adding.blocks, adding.threads, adding.shared_bytes, stream()>>>(round);
+    cuda::check_launch("add_many");
+    sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
+    cuda::check_launch("sum_groups");
+  }
+  all.sums.wait(stream());
+  all.state.copy_to_host(&state, 1, stream());
+  all.totals.copy_to_host(totals.data(), size, stream());
+  stream().wait();
+  const auto before = static_cast<std::ptrdiff_t>(chosen.size());
+  chosen.resize(chosen.size() + static_cast<std::size_t>(state.steps));
+  bytes_->chosen.copy_to_host(chosen.data() + before, state.steps, stream());
+  stream().wait();
+  draws += static_cast<std::uint64_t>(state.steps) * static_cast<std::uint64_t>(trials);
+  seconds_of_a_step_ =
+      ranks().greatest([&] { return std::max(core::seconds_since(start), 1e-7) / static_cast<double>(steps); });
+  this->replace_totals({totals.begin(), totals.end()});
 }
 
 template class CudaCover<float>;

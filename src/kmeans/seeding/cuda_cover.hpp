@@ -1,7 +1,7 @@
 // The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually its 8-bit copy.
 //
-// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The steps are the same, but
-// the CPU starts each of them.
+// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The steps of k-means++ are
+// then sequences of kernels, between which the GPUs exchange rows and gains (execution/rank_sums.hpp).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class CudaCover final : public RankCover<T> {
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
   ~CudaCover() override;
 
-  /// Returns false for points of extreme magnitude, for very long rows, for very many clusters, and with several ranks.
+  /// Returns false for points of extreme magnitude, for very long rows, and for very many clusters. Collective: returns
+  /// the same on all ranks.
   bool takes_steps(int trials) override;
   void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                   std::vector<std::int64_t>& chosen) override;
@@ -47,7 +48,8 @@ class CudaCover final : public RankCover<T> {
  private:
   using Word = cuda::Job::Word;
   struct Bytes;
-  struct TrialLaunch;
+  struct Launch;
+  struct RankSteps;
 
   using RankCover<T>::chosen_, RankCover<T>::rank_rows, RankCover<T>::ranks;
 
@@ -74,14 +76,17 @@ class CudaCover final : public RankCover<T> {
   bool add_by_kept_pairs(std::span<const std::int64_t> rows);
   std::int64_t most_blocks_of_steps() const;
   int unit_tiles_of_steps() const;
-  TrialLaunch trial_launch(const void* kernel, int trials) const;
+  Launch round_launch(const CoverJob<T>& job, int added) const;
+  Launch trial_launch(const void* kernel, int trials) const;
   TrialJob<T> trial_job(int trials);
+  void take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random, std::uint64_t& draws,
+                              std::vector<std::int64_t>& chosen);
   double largest_of(const CoverJob<T>& job);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
   unsigned int blocks(int per_multiprocessor) const;
-  template <class Launch>
-  void in_portions(int count, const Launch& launch);
+  template <class Work>
+  void in_portions(int count, const Work& launch);
   const std::int64_t* place(std::span<const std::int64_t> rows);
   void upload(std::span<const std::int64_t> rows);
 
@@ -112,6 +117,8 @@ class CudaCover final : public RankCover<T> {
   std::int64_t kept_pairs_ = 0;         ///< number of pairs in Bytes::kept
   cuda::DeviceBuffer<T> found_rows_;
   cuda::DeviceBuffer<T> others_;
+  std::unique_ptr<RankSteps> rank_steps_;
+  bool may_take_steps_ = true;  ///< false after the ranks have found that they cannot take steps on their GPUs
 };
 
 }  // namespace gradus::kmeans_detail

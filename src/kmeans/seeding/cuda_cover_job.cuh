@@ -5,6 +5,16 @@
 
 namespace gradus::kmeans_detail {
 
+/// The state of the steps of k-means++ that all ranks take together on their GPUs.
+struct StepState {
+  Word total;
+  std::int64_t steps;  ///< number of steps so far
+  std::int64_t best;   ///< the chosen trial of the last step
+  int has_ended;       ///< 1 after the last step: total is 0, or the integers need a new scale
+  int adds_kept;       ///< 1 if the kept pairs suffice to add the best trial
+  int adds_round;      ///< 1 if the best trial must be compared with all points again
+};
+
 template <class T>
 struct CoverJob {
   DeviceRows<T> rows;

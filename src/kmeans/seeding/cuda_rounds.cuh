@@ -48,6 +48,7 @@ struct RoundJob {
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< true if points can be read in 16-byte units
+  const StepState* state;     ///< if not null, nothing is added unless adds_round is 1
   bool backwards;  ///< true: starts with the last row, because the rows that were read last are still in cache
 };
 
@@ -307,6 +308,7 @@ class Walker {
 // one per block of rows.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
+  if (job.state && !job.state->adds_round) return;
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T> walker(job, memory);
   walker.bring();

@@ -60,6 +60,7 @@ struct TrialJob {
   // For measure_trials and add_kept.
   KeptPair* kept;
   Word kept_room;
+  const StepState* state;  ///< if not null, the state decides whether anything is done
   Word* kept_count;  ///< number of pairs, initially 0; if it is at least kept_room, pairs may be missing in `kept`
 };
 
@@ -635,6 +636,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1)
     measure_trials(const __grid_constant__ TrialJob<T> job, const std::int64_t* which, Word* gains) {
+  if (job.state && job.state->has_ended) return;
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T, false> walker(job, memory);
   walker.start_comparison(0);
@@ -646,9 +648,15 @@ __global__ void __launch_bounds__(most_threads, 1)
 }
 
 /// Adds one of the trials that measure_trials has compared. `count`: the number of kept pairs. `owner`: the number of
-/// the trial among the chosen rows. Launch shape: grid-stride loop over the kept pairs.
+/// the trial among the chosen rows. With a state, `count` and `trial` are ignored. Launch shape: grid-stride loop over
+/// the kept pairs.
 template <class T>
 __global__ void add_kept(const __grid_constant__ TrialJob<T> job, std::int64_t count, int trial, int owner) {
+  if (job.state) {
+    if (!job.state->adds_kept) return;
+    count = static_cast<std::int64_t>(*job.kept_count);
+    trial = static_cast<int>(job.state->best);
+  }
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < count; index += stride) {
     const KeptPair kept = job.kept[index];

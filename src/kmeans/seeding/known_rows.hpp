@@ -31,6 +31,7 @@ class RankTotals {
   }
 
   std::uint64_t total() const { return total_; }
+  const std::vector<std::uint64_t>& of_ranks() const { return totals_; }
   void take(int rank, std::uint64_t amount) {
     totals_[static_cast<std::size_t>(rank)] -= amount;
     total_ -= amount;

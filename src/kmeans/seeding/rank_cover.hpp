@@ -176,9 +176,10 @@ class RankCover : public SeedingCover {
     ranks().agree(cover);
     rescale();
   }
-  /// With a single rank, replaces the total after the derived class has taken steps by itself.
-  void replace_total(std::uint64_t total) {
-    totals_ = RankTotals({total});
+  const RankTotals& totals() const { return totals_; }
+  /// Replaces the totals of all ranks after the derived classes have taken steps by themselves.
+  void replace_totals(std::vector<std::uint64_t> totals) {
+    totals_ = RankTotals(std::move(totals));
     rescale_if_small();
   }
   /// Returns the total below which the integers need a new scale.

@@ -244,8 +244,8 @@ KMeansInitialCentroids<T> seeding_on_processor(const Job<T>& job) {
 // rows, rows that do not fill units of 16 bytes, and more rows than one sum of a group covers.
 TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
   using T = TypeParam;
-  const Size sizes[] = {{7, 1, 5},     {300, 3, 250}, {2000, 16, 120}, {700, 130, 30},
-                        {300, 700, 9}, {900, 9, 20},  {150001, 2, 12}, {30001, 20, 300}};
+  const Size sizes[] = {{7, 1, 5},    {300, 3, 250}, {2000, 16, 120}, {700, 130, 30},  {300, 700, 9},
+                        {900, 9, 20}, {80, 4100, 7}, {150001, 2, 12}, {30001, 20, 300}};
   constexpr Data datas[] = {Data::plain, Data::wild, Data::duplicates, Data::ends};
   int number = 0;
   for (const Size size : sizes)
@@ -293,6 +293,23 @@ TYPED_TEST(KMeansGpuRanks, choose_among_rows_of_different_magnitude) {
         EXPECT_EQ(differs_in_seeding(job, seeding_on_processor(job), 2, "even", Mix::all), "")
             << "2^" << exponent << ", init " << static_cast<int>(init) << ", weighted " << weighted;
       }
+}
+
+// All rows of the last rank equal the first chosen row, so this rank has no 8-bit copy. The ranks then take each step
+// of k-means++ by calls of the CPU, and only the first rank uses its copy.
+TYPED_TEST(KMeansGpuRanks, choose_with_a_rank_of_equal_rows) {
+  using T = TypeParam;
+  for (const std::int64_t n : {400, 6000, 40000})
+    for (const bool weighted : {false, true}) {
+      Job<T> job = make_job<T>(n, 24, 30, Data::plain, KMeansInit::kmeans_plus_plus, weighted);
+      for (std::int64_t row = 0; row < n; ++row)
+        if (row >= n / 2 || row % 16 != 0)
+          for (std::int64_t dim = 0; dim < 24; ++dim) job.points(row, dim) = static_cast<T>(dim + 1);
+      if (weighted) job.weights.back() = static_cast<T>(n);  // this row is chosen first
+      const KMeansInitialCentroids<T> one = seeding_on_processor(job);
+      ASSERT_EQ(one.centroids(0, 0), static_cast<T>(1)) << "another seed is needed";
+      EXPECT_EQ(differs_in_seeding(job, one, 2, "even", Mix::all), "") << n << " rows, weighted " << weighted;
+    }
 }
 
 // A stopped fit must resume when the GPU is on another rank, and when there is no GPU.
