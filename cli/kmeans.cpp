@@ -29,6 +29,7 @@
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_group.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
 #include "kmeans/graph_file.hpp"
@@ -397,7 +398,8 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
 }
 
 template <class T>
-int cluster(const Arguments& given, const Session& session, const PointFiles& files, core::Clock::time_point start) {
+int cluster(const Arguments& given, const Session& session, const PointFiles& files,
+            std::optional<execution::GpuStart>& gpu_start, core::Clock::time_point start) {
   const files::Points& points = files.points;
   Arguments arguments = given;
   KMeansOptions& options = arguments.options;
@@ -425,6 +427,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (session.is_first()) outputs.open<T>(arguments, files, session);
   });
 
+  gpu_start.reset();  // waits until the GPUs are ready
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
     if (arguments.chooses())
@@ -609,6 +612,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
     require_table_for_header(arguments.reading, read);
   });
   if (session.job) prepare_ranks(arguments, session);
+  std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);
   if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, session);
@@ -617,8 +621,9 @@ int run_kmeans(Arguments& arguments, Session& session) {
       require_no_input_overwritten(output_files(arguments, session), {file.path});
   });
   try {
-    return files.points.type() == files::ElementType::f32 ? cluster<float>(arguments, session, files, start)
-                                                          : cluster<double>(arguments, session, files, start);
+    return files.points.type() == files::ElementType::f32
+               ? cluster<float>(arguments, session, files, gpu_start, start)
+               : cluster<double>(arguments, session, files, gpu_start, start);
   } catch (const InterruptedError& stop) {
     throw with_checkpoint(stop, arguments.options.checkpoint);
   }
