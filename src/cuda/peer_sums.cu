@@ -1,16 +1,18 @@
 // A kernel on each GPU adds up the words of all GPUs. The kernels run at the same time and wait for each other.
 //
-// Few words: each GPU reads the words of all other GPUs. Many words: each GPU first adds up a share of the words and
-// then reads the other shares. So (p - 1) n words per GPU become 2 (p - 1) / p n words, but the GPUs wait once more.
+// Each GPU adds up a share of the words. First it writes its words of the other shares into the inboxes of the GPUs
+// that add them up. Then it adds up its own share and writes the result to all GPUs. So each of p GPUs sends 2 (p - 1)
+// / p n words, and it waits twice. Writes are faster than reads, because nobody waits for their answers.
 //
 // A GPU writes messages into the mailboxes of the others, and only reads its own mailbox while it waits. A message is
-// the number of the current sum. The last message of a sum says that its sender no longer reads the words of the
-// others. Each kernel ends only after it has these messages, so later work may change the words.
+// the number of the current sum. No GPU writes to an inbox or to a result that another GPU still reads: it first waits
+// for messages that this GPU sends after it has read them.
 #include "cuda/peer_sums.hpp"
 
 #include <cuda/atomic>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace gradus::cuda {
 
@@ -21,11 +23,9 @@ using Pair = ulonglong2;
 
 /// A message from one GPU to another.
 struct Message {
-  const Word* own;
-  const Word* all;
-  unsigned int arrived;  ///< number of the last sum in which the sender's words were complete
+  Word* all;             ///< the sender's result
+  unsigned int arrived;  ///< number of the last sum in which the sender's words were complete in the receiver's inbox
   unsigned int reduced;  ///< number of the last sum in which the sender's share of the result was complete
-  unsigned int done;     ///< number of the last sum in which the sender had read everything
 };
 
 }  // namespace
@@ -37,7 +37,9 @@ struct PeerSums::Mailbox {
 namespace {
 
 struct PeerJob {
-  PeerSums::Mailbox* mailboxes[PeerSums::most_gpus];
+  Message* mailboxes[PeerSums::most_gpus];
+  Word* inboxes[PeerSums::most_gpus];
+  std::int64_t inbox_words;
   int rank;
   int size;
   unsigned int sum;  ///< number of this sum, counted from 1
@@ -50,8 +52,6 @@ struct PeerJob {
 
 constexpr int sum_threads = 512;
 constexpr int sum_blocks = 128;
-/// Number of bytes from which the GPUs share the sums: reading fewer bytes takes less time than another wait.
-constexpr std::int64_t bytes_to_share = std::int64_t{3} << 20;
 
 __device__ void send(unsigned int& place, unsigned int number) {
   ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system>(place).store(number, ::cuda::memory_order_release);
@@ -79,92 +79,76 @@ __device__ bool is_last_block(unsigned int* blocks) {
   return is_last;
 }
 
-/// Adds up the pairs [begin, end) of all members. `Size`: the number of members, or 0 for any number.
-template <int Size>
-__device__ void add_pairs(const Pair* const* own, int size, Pair* all, std::int64_t begin, std::int64_t end) {
+/// Calls store(pair, load(pair)) for the numbers of all `count` pairs, with several loads before the first store.
+template <class Load, class Store>
+__device__ void for_each_pair(std::int64_t count, const Load& load, const Store& store) {
   constexpr int at_once = 4;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t first = begin + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; first < end;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; first < count;
        first += at_once * stride) {
-    Pair sums[at_once] = {};
-#pragma unroll
-    for (int member = 0; member < (Size > 0 ? Size : size); ++member) {
-      Pair words[at_once] = {};
-#pragma unroll
-      for (int index = 0; index < at_once; ++index)
-        if (first + index * stride < end) words[index] = __ldcv(own[member] + first + index * stride);
-#pragma unroll
-      for (int index = 0; index < at_once; ++index) {
-        sums[index].x += words[index].x;
-        sums[index].y += words[index].y;
-      }
-    }
+    Pair pairs[at_once] = {};
 #pragma unroll
     for (int index = 0; index < at_once; ++index)
-      if (first + index * stride < end) all[first + index * stride] = sums[index];
-  }
-}
-
-__device__ void copy_pairs(const Pair* from, Pair* to, std::int64_t begin, std::int64_t end) {
-  constexpr int at_once = 4;
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t first = begin + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; first < end;
-       first += at_once * stride) {
-    Pair words[at_once] = {};
+      if (first + index * stride < count) pairs[index] = load(first + index * stride);
 #pragma unroll
     for (int index = 0; index < at_once; ++index)
-      if (first + index * stride < end) words[index] = __ldcv(from + first + index * stride);
-#pragma unroll
-    for (int index = 0; index < at_once; ++index)
-      if (first + index * stride < end) to[first + index * stride] = words[index];
+      if (first + index * stride < count) store(first + index * stride, pairs[index]);
   }
 }
 
 /// Launch: at most as many blocks as run at the same time.
 template <int Size>
 __global__ void __launch_bounds__(sum_threads) sum_over_peers(const __grid_constant__ PeerJob job) {
-  __shared__ const Pair* own[PeerSums::most_gpus];
-  __shared__ const Pair* all[PeerSums::most_gpus];
+  __shared__ Pair* all[PeerSums::most_gpus];
   const auto member = static_cast<int>(threadIdx.x);
   const bool is_member = member < job.size;
-  Message* const mine = job.mailboxes[job.rank]->from;
-  Message* const theirs = is_member ? &job.mailboxes[member]->from[job.rank] : nullptr;
-  if (is_member && blockIdx.x == 0) {
-    theirs->own = job.own;
+  Message* const mine = job.mailboxes[job.rank];
+  Message* const theirs = is_member ? &job.mailboxes[member][job.rank] : nullptr;
+  const std::int64_t pairs = job.count / 2;
+  const auto share = [&](int of) { return pairs * of / job.size; };
+  const auto own = reinterpret_cast<const Pair*>(job.own);
+
+  for (int next = 1; next < job.size; ++next) {
+    const int other = (job.rank + next) % job.size;
+    const auto inbox = reinterpret_cast<Pair*>(job.inboxes[other] + job.rank * job.inbox_words);
+    for_each_pair(
+        share(other + 1) - share(other), [&](std::int64_t pair) { return own[share(other) + pair]; },
+        [&](std::int64_t pair, Pair words) { inbox[pair] = words; });
+  }
+  if (is_last_block(job.blocks) && is_member) {
     theirs->all = job.all;
-    __threadfence_system();
     send(theirs->arrived, job.sum);
   }
   bool has_arrived = true;
   if (is_member) {
     has_arrived = wait_for(mine[member].arrived, job.sum, job.abort);
-    own[member] = reinterpret_cast<const Pair*>(*const_cast<const Word* volatile*>(&mine[member].own));
-    all[member] = reinterpret_cast<const Pair*>(*const_cast<const Word* volatile*>(&mine[member].all));
+    all[member] = reinterpret_cast<Pair*>(*const_cast<Word* volatile*>(&mine[member].all));
   }
-  if (__syncthreads_and(has_arrived) == 0) return;  // otherwise all addresses are known
-  const std::int64_t pairs = job.count / 2;
-  const auto result = reinterpret_cast<Pair*>(job.all);
-  if (job.count % 2 != 0 && blockIdx.x == 0 && threadIdx.x == 0) {
-    Word sum = 0;
-    for (int other = 0; other < job.size; ++other) sum += __ldcv(reinterpret_cast<const Word*>(own[other]) + 2 * pairs);
-    job.all[2 * pairs] = sum;
-  }
-  if (job.size == 2 || job.count * static_cast<std::int64_t>(sizeof(Word)) < bytes_to_share) {
-    add_pairs<Size>(own, job.size, result, 0, pairs);
-  } else {
-    const auto share = [&](int of) { return pairs * of / job.size; };
-    add_pairs<Size>(own, job.size, result, share(job.rank), share(job.rank + 1));
-    if (is_last_block(job.blocks) && is_member) send(theirs->reduced, job.sum);
-    if (is_member) wait_for(mine[member].reduced, job.sum, job.abort);
-    __syncthreads();  // all shares are complete
-    for (int next = 1; next < job.size; ++next) {
-      const int other = (job.rank + next) % job.size;
-      copy_pairs(all[other], result, share(other), share(other + 1));
-    }
-  }
+  if (__syncthreads_and(has_arrived) == 0) return;  // otherwise all words are in the inbox
+  const std::int64_t begin = share(job.rank);
+  const auto inbox_of = [&](int of) {
+    return reinterpret_cast<const Pair*>(job.inboxes[job.rank] + of * job.inbox_words);
+  };
+  for_each_pair(
+      share(job.rank + 1) - begin,
+      [&](std::int64_t pair) {
+        Pair sum = own[begin + pair];
+#pragma unroll
+        for (int other = 0; other < (Size > 0 ? Size : job.size); ++other) {
+          if (other == job.rank) continue;
+          const Pair words = __ldcv(inbox_of(other) + pair);
+          sum.x += words.x;
+          sum.y += words.y;
+        }
+        return sum;
+      },
+      [&](std::int64_t pair, Pair sum) {
+#pragma unroll
+        for (int other = 0; other < (Size > 0 ? Size : job.size); ++other) all[other][begin + pair] = sum;
+      });
   if (!is_last_block(job.blocks + 1) || !is_member) return;
-  send(theirs->done, job.sum);
-  wait_for(mine[member].done, job.sum, job.abort);
+  send(theirs->reduced, job.sum);
+  wait_for(mine[member].reduced, job.sum, job.abort);
 }
 
 }  // namespace
@@ -198,13 +182,29 @@ PeerSums::PeerSums(int rank, std::span<const int> gpus)
   abort_on_gpu_ = static_cast<const int*>(on_gpu);
 }
 
-PeerSums::Mailbox* PeerSums::mailbox() { return reinterpret_cast<Mailbox*>(memory_.data()); }
+void PeerSums::reserve(std::int64_t count, const Stream& stream, const Exchange& exchange) {
+  const auto copy = [&](void* own, auto* addresses) {
+    const std::vector<void*> all = exchange(own);
+    for (std::size_t member = 0; member < all.size(); ++member)
+      addresses[member] = static_cast<std::remove_pointer_t<decltype(addresses)>>(all[member]);
+  };
+  if (sums_ == 0) copy(memory_.data(), mailboxes_);
+  const std::int64_t words = 2 * ((count / 2 + size_ - 1) / size_);
+  if (words <= inbox_words_) return;
+  stream.wait();            // earlier sums of this member are complete
+  copy(nullptr, inboxes_);  // and those of the other members
+  inbox_ = DeviceBuffer<Word>(words * size_);
+  inbox_words_ = words;
+  copy(inbox_.data(), inboxes_);
+}
 
-void PeerSums::connect(std::span<Mailbox* const> mailboxes) { std::ranges::copy(mailboxes, mailboxes_); }
-
-void PeerSums::add_up(const Word* own, Word* all, std::int64_t count, const Stream& stream) {
+void PeerSums::add_up(const Word* own, Word* all, std::int64_t count, const Stream& stream, const Exchange& exchange) {
+  if (count % 2 != 0) throw Error("GPUs add up an even number of words, not " + std::to_string(count));
+  reserve(count, stream, exchange);
   PeerJob job{};
-  std::ranges::copy(mailboxes_, job.mailboxes);
+  for (int member = 0; member < size_; ++member) job.mailboxes[member] = mailboxes_[member]->from;
+  std::ranges::copy(inboxes_, job.inboxes);
+  job.inbox_words = inbox_words_;
   job.rank = rank_;
   job.size = size_;
   job.sum = ++sums_;

@@ -1,8 +1,10 @@
-// Sums over several GPUs of one process, which read each other's memory.
+// Sums over several GPUs of one process, which write to each other's memory.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "cuda/memory.hpp"
 
@@ -14,8 +16,8 @@ class PeerSums {
   using Word = unsigned long long;
   static constexpr int most_gpus = 8;
 
-  /// A place in the memory of each GPU for the messages of the other GPUs.
-  struct Mailbox;
+  /// Returns the addresses that all members pass, in the order of the members. All members call it together.
+  using Exchange = std::function<std::vector<void*>(void*)>;
 
   /// Returns true if `gpu` can read and write the memory of all `gpus` directly.
   static bool reaches(int gpu, std::span<const int> gpus);
@@ -25,22 +27,25 @@ class PeerSums {
   PeerSums(const PeerSums&) = delete;
   PeerSums& operator=(const PeerSums&) = delete;
 
-  Mailbox* mailbox();
-  /// Must be called once, with the mailboxes of all members.
-  void connect(std::span<Mailbox* const> mailboxes);
-
   /// Enqueues a kernel that sets all[i] to the sum of own[i] over all members, modulo 2^64. All members must enqueue
-  /// the same sums in the same order. Both arrays are aligned to 16 bytes and do not overlap.
-  void add_up(const Word* own, Word* all, std::int64_t count, const Stream& stream);
+  /// the same sums in the same order. Both arrays are aligned to 16 bytes and do not overlap. `count` is even.
+  void add_up(const Word* own, Word* all, std::int64_t count, const Stream& stream, const Exchange& exchange);
   /// Ends the sums of this member that wait for other members. Their results are invalid.
   void abort() { *abort_ = 1; }
 
  private:
+  struct Mailbox;
+
+  void reserve(std::int64_t count, const Stream& stream, const Exchange& exchange);
+
   int rank_;
   int size_;
   DeviceBuffer<unsigned char> memory_;  ///< the mailbox
   DeviceBuffer<unsigned int> blocks_;   ///< number of blocks that have finished a phase
+  DeviceBuffer<Word> inbox_;            ///< for each member, its words of this member's share
+  std::int64_t inbox_words_ = 0;        ///< room for the words of one member
   Mailbox* mailboxes_[most_gpus] = {};
+  Word* inboxes_[most_gpus] = {};
   volatile int* abort_ = nullptr;  ///< in host memory that the GPU reads
   const int* abort_on_gpu_ = nullptr;
   unsigned int sums_ = 0;  ///< number of sums so far

@@ -85,12 +85,12 @@ class PeerRankSums final : public RankSums {
   PeerRankSums(core::Ranks& ranks, std::span<const int> gpus)
       : communicator_(ranks.communicator()), sums_(ranks.rank(), gpus) {}
 
-  void connect(core::Ranks& ranks) {
-    sums_.connect(ranks.gather([&] { return sums_.mailbox(); }));
-  }
-
   void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
-    sums_.add_up(own, all, count, stream);
+    sums_.add_up(own, all, count, stream, [this](void* address) {
+      std::vector<void*> addresses(static_cast<std::size_t>(communicator_.size()));
+      communicator_.gather(std::as_bytes(std::span(&address, 1)), std::as_writable_bytes(std::span(addresses)));
+      return addresses;
+    });
   }
   void wait(const cuda::Stream& stream) override {
     wait_unless_ended(stream, communicator_, [this] { sums_.abort(); });
@@ -194,11 +194,8 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
   const bool is_one_process =
       std::ranges::all_of(all, [&](const Endpoint& one) { return one.process == all.front().process; });
   if (RankSums::best_way <= RankSums::Way::peers && can_share && is_one_process &&
-      ranks.size() <= cuda::PeerSums::most_gpus && ranks.all([&] { return cuda::PeerSums::reaches(gpu, gpus); })) {
-    auto sums = ranks.agree([&] { return std::make_shared<PeerRankSums>(ranks, gpus); });
-    sums->connect(ranks);
-    return sums;
-  }
+      ranks.size() <= cuda::PeerSums::most_gpus && ranks.all([&] { return cuda::PeerSums::reaches(gpu, gpus); }))
+    return ranks.agree([&] { return std::make_shared<PeerRankSums>(ranks, gpus); });
   if (RankSums::best_way <= RankSums::Way::nccl && can_share && std::ranges::all_of(all, &Endpoint::has_nccl)) {
     const std::vector<Nccl::Id> id = ranks.from(0, [] {
       std::vector<Nccl::Id> made(1);

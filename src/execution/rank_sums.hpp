@@ -16,7 +16,7 @@ class RankSums {
 
   /// The ways to add up, best first. The ranks use the first one that they all can use.
   enum class Way : std::uint8_t {
-    peers,  ///< the GPUs of one process read each other's memory
+    peers,  ///< the GPUs of one process write to each other's memory
     nccl,   ///< NCCL, if it can be opened and if no two ranks share a GPU
     host    ///< through host memory
   };

@@ -461,7 +461,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.weights_on_grid = statistics.weights_are_on_grid();
     update_.weight_scale = statistics.weight_scale;
     update_.coordinate_scale = statistics.coordinate_scale;
-    device_sums_ = cuda::DeviceBuffer<Word>(sum_words(update_) + words_of_ranks);
+    device_sums_ = cuda::DeviceBuffer<Word>((sum_words(update_) + words_of_ranks + 1) / 2 * 2);
     update_.sums = device_sums_.data();
     update_.sizes = cluster_counters_.data();
     update_.cursors = cluster_counters_.data() + problem.k();
@@ -740,7 +740,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<T> next_;
   cuda::DeviceBuffer<double> parts_;
-  cuda::DeviceBuffer<Word> device_sums_;  ///< the sums, followed by RankWords
+  cuda::DeviceBuffer<Word> device_sums_;  ///< the sums, followed by RankWords; an even number of words
   std::optional<RankTotals> totals_;      ///< set if the GPUs of several ranks iterate together
   cuda::DeviceBuffer<StepOutcome> outcome_;
   DeviceTotal inertia_;
