@@ -35,7 +35,7 @@ SHAPES = (Shape(4194304, 128, "f32", 1024, ITERATIONS), Shape(16777216, 128, "f3
 class GpuScaling(Scaling):
     """The number of ranks of a job is its number of GPUs."""
 
-    parts, alone = "GPUs", "one GPU"
+    units, alone = "GPUs", "one GPU"
 
     def __init__(self, options, folder):
         super().__init__(options, folder)

@@ -118,7 +118,7 @@ def link_seconds(ranks, words, link):
 
 
 class Scaling:
-    parts, alone = "ranks", "one process"
+    units, alone = "ranks", "one process"
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -251,7 +251,7 @@ class Scaling:
             _, self.expected[points] = self.measure(Job(job.group, job.shape, job.files, 1, self.cores))
         sample, checksum = self.measure(job)
         if checksum != self.expected[points]:
-            raise Failed(f"{job.shape.text()}: the result of {job.ranks} {self.parts} differs from the result of {self.alone}")
+            raise Failed(f"{job.shape.text()}: the result of {job.ranks} {self.units} differs from the result of {self.alone}")
         return sample
 
     def prepare(self):

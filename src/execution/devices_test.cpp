@@ -59,7 +59,7 @@ TEST(cuda_devices, first_gpus_are_the_usable_ones) {
     }
     return std::string();
   };
-  machine.gpus = Gpus({});
+  machine.gpus = Gpus(std::vector<Gpu>());
   for (const int count : {0, 1}) EXPECT_EQ(error(count), "no GPU can be used: no NVIDIA GPU is present");
   machine.gpus = Gpus({gpu(0, true), gpu(1, false), gpu(2, true)});
   EXPECT_EQ(first_gpus(machine, 0), (std::vector{0, 2}));

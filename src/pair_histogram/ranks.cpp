@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/request.hpp"
 #include "pair_histogram/options.hpp"
 #include "ranks/same_call.hpp"
@@ -91,6 +94,16 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
   return here;
 }
 
+template <class T>
+PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
+                                  const PairHistogramMemory<T>& memory, const Execution& execution) {
+  execution::GpuGroup group(execution);
+  std::vector<PairHistogramResult> results = group.run(
+      [&](int /*rank*/, const Execution& here) { return detail::pair_histogram(points, options, memory, here); });
+  group.describe(results.front().report);
+  return std::move(results.front());
+}
+
 void put(const Histogram& histogram, std::span<std::uint64_t> words) {
   auto to = std::ranges::copy(histogram.counts, words.begin()).out;
   for (const std::uint64_t word : histogram.weights) {
@@ -120,7 +133,9 @@ Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum
 
 #define GRADUS_INSTANTIATE(T)                                                                       \
   template Execution begin_on_ranks(core::Ranks&, MatrixView<const T>, const PairHistogramOptions&, \
-                                    const PairHistogramMemory<T>&, const Execution&)
+                                    const PairHistogramMemory<T>&, const Execution&);               \
+  template PairHistogramResult count_on_gpus(MatrixView<const T>, const PairHistogramOptions&,      \
+                                             const PairHistogramMemory<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

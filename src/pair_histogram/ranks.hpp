@@ -26,6 +26,12 @@ template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
                          const PairHistogramMemory<T>& memory, const Execution& execution);
 
+/// Makes a call with Execution::gpus. Each of the GPUs gets all points and counts a part of the pairs, as one of
+/// several ranks.
+template <class T>
+PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
+                                  const PairHistogramMemory<T>& memory, const Execution& execution);
+
 /// Returns the number of words of a histogram in transit. Sums of weights are sent as half words, so that the sum over
 /// up to 2^32 ranks cannot wrap.
 inline std::int64_t words_on_ranks(std::int64_t slots, int sum_words) { return slots * (1 + 2 * sum_words) + 1; }

@@ -1,8 +1,6 @@
 // pair_histogram()
 #include <limits>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
@@ -161,17 +159,6 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
   return result;
 }
 
-/// Counts on several GPUs. Each of them gets all points and counts a part of the pairs, as one of several ranks.
-template <class T>
-PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
-                                  const PairHistogramMemory<T>& memory, const Execution& execution) {
-  execution::GpuGroup group(execution);
-  std::vector<PairHistogramResult> results = group.run(
-      [&](int /*rank*/, const Execution& here) { return detail::pair_histogram(points, options, memory, here); });
-  group.describe(results.front().report);
-  return std::move(results.front());
-}
-
 }  // namespace
 
 namespace detail {
@@ -179,7 +166,7 @@ namespace detail {
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return count_on_gpus(points, options, memory, execution);
+  if (execution::is_for_several_gpus(execution)) return room::count_on_gpus(points, options, memory, execution);
   return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
     return count(points, options, memory, here, ranks);
   });

@@ -99,8 +99,9 @@ class OnRanks(PairsCase):
         points = self.array("points.npy", 2600, 3)
         bins = ("--bin-width", 0.5, "--bins", 20)
         if not any(gpu["usable"] for gpu in json.loads(self.succeed("info", "--json").stdout)["gpus"]):
-            return self.all_refused((3, 4, points, *bins, "--device", "gpu", {"says": ["no GPU can be used"]}),
-                                    (3, 4, points, *bins, "--variant", "cuda_filter", {"says": ["no GPU can be used"]}))
+            self.all_refused((3, 4, points, *bins, "--device", "gpu", {"says": ["no GPU can be used"]}),
+                             (3, 4, points, *bins, "--variant", "cuda_filter", {"says": ["no GPU can be used"]}))
+            return
         weights = self.array("weights.npy", 2600, 1, low=-3, high=3)
         for number, job in enumerate([(points, *bins), (points, *bins, "--box", "20,20,20"), (points, *bins, "--weights", weights)]):
             with self.subTest(job=job):
