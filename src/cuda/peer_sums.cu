@@ -2,7 +2,7 @@
 //
 // Each GPU adds up a share of the words. First it writes its words of the other shares into the inboxes of the GPUs
 // that add them up. Then it adds up its own share and writes the result to all GPUs. So each of p GPUs sends 2 (p - 1)
-// / p n words, and it waits twice. Writes are faster than reads, because nobody waits for their answers.
+// / p n words, and it waits twice. Writes are faster than reads, because no thread waits for their answers.
 //
 // A GPU writes messages into the mailboxes of the others, and only reads its own mailbox while it waits. A message is
 // the number of the current sum. No GPU writes to an inbox or to a result that another GPU still reads: it first waits

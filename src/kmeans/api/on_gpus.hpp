@@ -1,5 +1,5 @@
 // Calls on several GPUs (Execution::gpus). Each GPU gets consecutive rows and makes the same call with them, as one of
-// several ranks. The arguments and errors are those of the public calls.
+// several ranks. Arguments and errors are the same as for the public calls.
 #pragma once
 
 #include "gradus/kmeans.hpp"
