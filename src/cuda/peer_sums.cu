@@ -191,8 +191,8 @@ void PeerSums::reserve(std::int64_t count, const Stream& stream, const Exchange&
   if (sums_ == 0) copy(memory_.data(), mailboxes_);
   const std::int64_t words = 2 * ((count / 2 + size_ - 1) / size_);
   if (words <= inbox_words_) return;
-  stream.wait();            // earlier sums of this member are complete
-  copy(nullptr, inboxes_);  // and those of the other members
+  stream.wait();
+  copy(nullptr, inboxes_);  // from here on, the earlier sums of all members are complete
   inbox_ = DeviceBuffer<Word>(words * size_);
   inbox_words_ = words;
   copy(inbox_.data(), inboxes_);
