@@ -48,7 +48,13 @@ TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
 }
 
 TEST(cuda_devices, first_gpus_are_the_usable_ones) {
-  const auto gpu = [](int index, bool usable) { return Gpu{.index = index, .name = "a GPU", .usable = usable}; };
+  const auto gpu = [](int index, bool usable) {
+    Gpu gpu;
+    gpu.index = index;
+    gpu.name = "a GPU";
+    gpu.usable = usable;
+    return gpu;
+  };
   Machine machine;
   machine.cuda_compiled = true;
   const auto error = [&](int count) {
