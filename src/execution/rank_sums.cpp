@@ -212,7 +212,10 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
 RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
   std::shared_ptr<RankSums>& sums = ranks.communicator().gpu_sums_;
   // The ranks connect together, so all of them are connected or none is.
-  if (!sums) sums = connected(ranks, gpu);
+  if (!sums || !ranks.all([&] { return sums->gpu_ == gpu; })) {
+    sums = connected(ranks, gpu);
+    sums->gpu_ = gpu;
+  }
   return *sums;
 }
 

@@ -27,16 +27,20 @@ class RankSums {
   RankSums& operator=(const RankSums&) = delete;
   virtual ~RankSums() = default;
 
-  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks connects their GPUs, which
-  /// takes a second or more. Collective. `gpu` is the calling thread's current device.
+  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks on these GPUs connects
+  /// them, which takes a second or more. Collective. `gpu` is the calling thread's current device.
   static RankSums& of(core::Ranks& ranks, int gpu);
 
-  /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. Both
-  /// arrays are on this rank's GPU and do not overlap.
+  /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. `count` is
+  /// even. Both arrays are on this rank's GPU, are aligned to 16 bytes, and do not overlap. They must exist until wait()
+  /// has returned.
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
   /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, for then a sum never ends.
   virtual void wait(const cuda::Stream& stream) = 0;
   virtual Way way() const = 0;
+
+ private:
+  int gpu_ = -1;  ///< the GPU that is connected
 };
 
 }  // namespace gradus::execution

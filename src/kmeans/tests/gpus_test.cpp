@@ -119,6 +119,30 @@ TYPED_TEST(KMeansGpus, predict_and_transform) {
   }
 }
 
+TYPED_TEST(KMeansGpus, take_arrays_on_a_gpu) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(1501, 21, 12, Data::plain, KMeansInit::kmeans_plus_plus, true);
+  const KMeansMemory<T> host = job.memory(0, 1501);
+  const KMeansResult<T> one = kmeans(job.points, job.options, host, on_processor());
+  const tests::OnDevice<T> points(job.points.view());
+  const tests::OnDevice<T> weights(host.weights);
+  for (const std::vector<int>& gpus : lists_of_gpus()) {
+    cuda::DeviceBuffer<std::int32_t> labels(1501);
+    KMeansMemory<T> there;
+    there.weights = weights.vector();
+    there.labels = {labels.data(), labels.size(), tests::gpu_place};
+    Execution execution = on_gpus(gpus);
+    if (gpus.size() == 1) execution.gpus = {};
+    KMeansResult<T> found = kmeans(points.view(), job.options, there, execution);
+    EXPECT_EQ(found.labels.size(), 0);
+    found.labels = Buffer<std::int32_t>(1501);
+    const cuda::Stream stream;
+    labels.copy_to_host(found.labels.data(), labels.size(), stream);
+    stream.wait();
+    EXPECT_EQ(tests::difference(one, found, 0, 1501), "") << gpus.size() << " GPUs";
+  }
+}
+
 TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {
   using T = TypeParam;
   Job<T> job = make_job<T>(400, 5, 4, Data::plain, KMeansInit::random, false);
