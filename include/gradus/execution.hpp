@@ -59,7 +59,7 @@ struct VariantOption {
 
 struct Execution {
   Device device = Device::automatic;
-  int gpu = 0;               ///< GPU index, counted from 0
+  int gpu = 0;  ///< GPU index, counted from 0
   /// Indices of the GPUs that share the job; empty: only `gpu`. k-means splits the rows over them, and pair histograms
   /// split the pairs. The result has the bits that one GPU would compute. An index that is listed twice stands for two
   /// parts of the job on one GPU, which is useful only in tests. A call without support for several GPUs throws

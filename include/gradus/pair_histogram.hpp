@@ -58,9 +58,10 @@
 ///
 /// Ranks: with Execution::communicator, every rank passes the same points, others and weights (UsageError if they
 /// differ) and receives the whole result. The ranks share the pairs, and thus the work, but not the memory. The CPU
-/// variants from simd_brute_force on and cuda_filter support ranks. Any other variant throws UnsupportedError with a list
-/// of the variants that support ranks. Unless the request names a GPU or cuda_filter, a rank uses the CPU. All ranks use
-/// the CPU, or all use GPUs of one compute capability (otherwise UsageError), and their data is in host memory.
+/// variants from simd_brute_force on and cuda_filter support ranks. Any other variant throws UnsupportedError with a
+/// list of the variants that support ranks. Unless the request names a GPU or cuda_filter, a rank uses the CPU. All
+/// ranks use the CPU, or all use GPUs of one compute capability (otherwise UsageError), and their data is in host
+/// memory.
 ///
 /// GPUs: with Execution::gpus, every GPU gets all points and counts a part of the pairs. The data is in host memory.
 ///

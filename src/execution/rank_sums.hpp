@@ -32,8 +32,8 @@ class RankSums {
   static RankSums& of(core::Ranks& ranks, int gpu);
 
   /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. `count` is
-  /// even. Both arrays are on this rank's GPU, are aligned to 16 bytes, and do not overlap. They must exist until wait()
-  /// has returned.
+  /// even. Both arrays are on this rank's GPU, are aligned to 16 bytes, and do not overlap. They must exist until
+  /// wait() has returned.
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
   /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, for then a sum never ends.
   virtual void wait(const cuda::Stream& stream) = 0;
