@@ -62,7 +62,8 @@ Execution GpuGroup::of_rank(Communicator& communicator) const {
   here.communicator = &communicator;
   here.stream = nullptr;
   if (here.threads > 0) here.threads = std::max(1, here.threads / size());
-  here.memory_limit /= static_cast<std::uint64_t>(size());
+  if (here.memory_limit > 0)  // 0 would mean that there is no limit
+    here.memory_limit = std::max<std::uint64_t>(1, here.memory_limit / static_cast<std::uint64_t>(size()));
   if (communicator.rank() > 0) here.progress = {};
   return here;
 }
@@ -74,7 +75,7 @@ void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
     ErrorFields fields = error.fields();  // the caller has no ranks
     fields.rank.reset();
     fields.ranks = 1;
-    error.set_fields(std::move(fields));
+    error.set_fields(fields);
     throw;
   }
 }
