@@ -216,21 +216,16 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// Returns the settings for a computation in this process alone, without the other ranks, and on one GPU at most.
-Execution alone(const Execution& execution) {
+/// Returns the settings for a computation in this process, without the other ranks.
+Execution without_ranks(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
   result.communicator = nullptr;
-  result.gpus.clear();
   return result;
 }
 
-/// Estimates the host memory of a fit, which several GPUs split into equal parts.
-std::uint64_t host_memory_of(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
-  const std::int64_t parts = std::max<std::int64_t>(1, std::ssize(execution.gpus));
-  shape.points = std::max((shape.points + parts - 1) / parts, options.clusters);
-  return static_cast<std::uint64_t>(parts) * kmeans_memory(shape, options, alone(execution)).host;
-}
+/// Returns the settings for a computation without the other ranks, and on one GPU at most.
+Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
 /// If the fit was fast, fits again with more restarts. If this improves the result, returns a hint to use more
 /// restarts. In all other cases, returns "".
@@ -447,11 +442,12 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
   Json summary = summary_of(arguments, points.columns(), result,
-                            host_memory_of({.points = points.rows(),
-                                            .dimensions = points.columns(),
-                                            .element_bytes = static_cast<int>(sizeof(T)),
-                                            .weighted = !memory.weights.empty()},
-                                           options, session.execution));
+                            kmeans_memory({.points = std::max(points.rows(), options.clusters),
+                                           .dimensions = points.columns(),
+                                           .element_bytes = static_cast<int>(sizeof(T)),
+                                           .weighted = !memory.weights.empty()},
+                                          options, without_ranks(session.execution))
+                                .host);
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
   if (arguments.chooses())

@@ -39,6 +39,14 @@ std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
 
 }  // namespace
 
+Execution on_first_gpu(Execution execution) {
+  if (execution.gpus.empty()) return execution;
+  execution.device = Device::gpu;
+  execution.gpu = execution.gpus.front();
+  execution.gpus.clear();
+  return execution;
+}
+
 GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
   refuse_cpu_with_gpus(execution);
   if (execution.communicator != nullptr)

@@ -17,6 +17,9 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
+/// Returns the request for the first of its GPUs alone. Without a list of GPUs, returns the request unchanged.
+Execution on_first_gpu(Execution execution);
+
 /// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
 /// the same GPUs uses the group again.
 class GpuGroup {

@@ -39,7 +39,6 @@ struct Nccl {
   int (*get_unique_id)(Id*) = nullptr;
   int (*init_rank)(Connection**, int, Id, int) = nullptr;
   int (*all_reduce)(const void*, void*, std::size_t, int, int, Connection*, cudaStream_t) = nullptr;
-  int (*get_async_error)(Connection*, int*) = nullptr;
   int (*abort)(Connection*) = nullptr;
   const char* (*get_error_string)(int) = nullptr;
 
@@ -48,13 +47,12 @@ struct Nccl {
     get_unique_id = library.find<decltype(get_unique_id)>("ncclGetUniqueId");
     init_rank = library.find<decltype(init_rank)>("ncclCommInitRank");
     all_reduce = library.find<decltype(all_reduce)>("ncclAllReduce");
-    get_async_error = library.find<decltype(get_async_error)>("ncclCommGetAsyncError");
     abort = library.find<decltype(abort)>("ncclCommAbort");
     get_error_string = library.find<decltype(get_error_string)>("ncclGetErrorString");
   }
   explicit operator bool() const {
-    return get_unique_id != nullptr && init_rank != nullptr && all_reduce != nullptr && get_async_error != nullptr &&
-           abort != nullptr && get_error_string != nullptr;
+    return get_unique_id != nullptr && init_rank != nullptr && all_reduce != nullptr && abort != nullptr &&
+           get_error_string != nullptr;
   }
   void check(int result, const char* call) const {
     if (result != 0) throw Error(std::string("NCCL: ") + call + ": " + get_error_string(result));

@@ -1,6 +1,7 @@
 #include "execution/whole_call.hpp"
 
 #include "core/float_environment.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/request.hpp"
 #include "gradus/error.hpp"
 
@@ -20,9 +21,7 @@ Execution adapted(const Execution& execution) {
   Execution adapted = execution;
   if (execution.gpus.size() == 1) {
     refuse_cpu_with_gpus(execution);
-    adapted.device = Device::gpu;
-    adapted.gpu = execution.gpus.front();
-    adapted.gpus.clear();
+    adapted = on_first_gpu(execution);
   }
   if (!execution.progress) return adapted;
   adapted.progress = [&caller = execution.progress](const Progress& progress) {

@@ -1,9 +1,12 @@
 // kmeans_memory(): estimates the memory of a fit by the same steps as the fit itself.
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_group.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/estimate.hpp"
@@ -24,10 +27,24 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
   return memory;
 }
 
+/// Estimates the memory of a fit that GPUs split into equal parts: the host memory of all parts, and the GPU memory of
+/// one.
+MemoryEstimate memory_on_gpus(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
+  const std::int64_t parts = std::ssize(execution.gpus);
+  shape.points = std::max((shape.points + parts - 1) / parts, std::min(shape.points, options.clusters));
+  MemoryEstimate memory = kmeans_memory(shape, options, execution::on_first_gpu(execution));
+  memory.host *= static_cast<std::uint64_t>(parts);
+  return memory;
+}
+
 }  // namespace
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
+  if (!execution.gpus.empty()) {
+    execution::refuse_cpu_with_gpus(execution);
+    return memory_on_gpus(shape, options, execution);
+  }
   execution::check_execution(execution);
   room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);

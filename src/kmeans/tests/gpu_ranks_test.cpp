@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "execution/rank_sums.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/on_gpu.hpp"
@@ -185,6 +186,22 @@ TYPED_TEST(KMeansGpuRanks, choose_a_variant_that_runs) {
     return own;
   };
   EXPECT_EQ(tests::differs(one, 2, "even", call), "");
+}
+
+TYPED_TEST(KMeansGpuRanks, add_up_in_every_way) {
+  using T = TypeParam;
+  using execution::RankSums;
+  for (const bool weighted : {false, true}) {
+    const Job<T> job = make_job<T>(2000, 17, 23, Data::plain, KMeansInit::kmeans_parallel, weighted);
+    const KMeansResult<T> one = one_process(job);
+    for (const RankSums::Way way : {RankSums::Way::peers, RankSums::Way::nccl, RankSums::Way::host}) {
+      RankSums::best_way = way;
+      for (const int ranks : {2, 3, 4})
+        EXPECT_EQ(differs(job, one, ranks, "even", Mix::all, "cuda_tensor"), "")
+            << ranks << " ranks, way " << static_cast<int>(way);
+    }
+    RankSums::best_way = RankSums::Way::peers;
+  }
 }
 
 TYPED_TEST(KMeansGpuRanks, predict_their_rows) {

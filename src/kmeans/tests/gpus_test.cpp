@@ -143,6 +143,16 @@ TYPED_TEST(KMeansGpus, take_arrays_on_a_gpu) {
   }
 }
 
+TYPED_TEST(KMeansGpus, share_the_memory) {
+  using T = TypeParam;
+  const KMeansShape shape{.points = 1 << 20, .dimensions = 32, .element_bytes = static_cast<int>(sizeof(T))};
+  const KMeansOptions options{.clusters = 64};
+  const std::uint64_t of_one = kmeans_memory(shape, options, on_gpus({0})).device;
+  const std::uint64_t of_two = kmeans_memory(shape, options, on_gpus({0, 0})).device;
+  EXPECT_LT(of_two, of_one);
+  EXPECT_GT(2 * of_two, of_one / 2);
+}
+
 TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {
   using T = TypeParam;
   Job<T> job = make_job<T>(400, 5, 4, Data::plain, KMeansInit::random, false);

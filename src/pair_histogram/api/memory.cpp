@@ -68,10 +68,7 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
                                      const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
   if (execution::is_for_several_gpus(execution)) {
-    Execution on_one = execution;
-    on_one.gpus.clear();
-    on_one.device = Device::gpu;
-    MemoryEstimate memory = pair_histogram_memory(shape, options, on_one);
+    MemoryEstimate memory = pair_histogram_memory(shape, options, execution::on_first_gpu(execution));
     memory.host *= execution.gpus.size();
     return memory;
   }
