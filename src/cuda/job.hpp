@@ -125,8 +125,8 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges(), in which the
-  /// first of these rows has the number `first`.
+  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges(). The errors
+  /// count the rows from `first`.
   template <class T>
   core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, std::int64_t first = 0) {
     core::FoundRanges found = find_ranges(rows);
@@ -160,7 +160,7 @@ class Job {
   template <class T>
   void copy_rows(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind) const {
     if (from.rows() == 0) return;
-    if (from.contiguous() && to.contiguous()) {  // copying row by row costs about 0.2 us of driver time per row
+    if (from.contiguous() && to.contiguous()) {  // row by row, the driver would need about 0.2 us per row
       const std::size_t bytes = static_cast<std::size_t>(from.rows() * from.columns()) * sizeof(T);
       return check(cudaMemcpyAsync(to.data(), from.data(), bytes, kind, stream_), "cudaMemcpyAsync");
     }

@@ -51,8 +51,8 @@ inline double fma_per_second(int element_bytes) {
   if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  // Rates per multiprocessor and clock. The large GPUs of a generation are half as fast in double as in float. The
-  // other GPUs are much slower in double.
+  // The numbers of operations per clock of one multiprocessor. The large GPUs of a generation are half as fast in
+  // double as in float. The other GPUs are much slower in double.
   const bool is_large = minor == 0 && generation < 12;
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);

@@ -22,7 +22,7 @@ class PeerSums {
   /// Returns true if `gpu` can read and write the memory of all `gpus` directly.
   static bool reaches(int gpu, std::span<const int> gpus);
 
-  /// Makes the member number `rank` of the group of `gpus`, on the calling thread's current device.
+  /// Constructs member number `rank` of the group `gpus`. The current device of the calling thread must be gpus[rank].
   PeerSums(int rank, std::span<const int> gpus);
   PeerSums(const PeerSums&) = delete;
   PeerSums& operator=(const PeerSums&) = delete;
@@ -42,11 +42,11 @@ class PeerSums {
   int size_;
   DeviceBuffer<unsigned char> memory_;  ///< the mailbox
   DeviceBuffer<unsigned int> blocks_;   ///< number of blocks that have finished a phase
-  DeviceBuffer<Word> inbox_;            ///< for each member, its words of this member's share
-  std::int64_t inbox_words_ = 0;        ///< room for the words of one member
+  DeviceBuffer<Word> inbox_;            ///< for each member, the words that it contributes to this member's share
+  std::int64_t inbox_words_ = 0;        ///< capacity of the inbox for the words of one member
   Mailbox* mailboxes_[most_gpus] = {};
   Word* inboxes_[most_gpus] = {};
-  volatile int* abort_ = nullptr;  ///< in host memory that the GPU reads
+  volatile int* abort_ = nullptr;  ///< a flag in host memory, which the GPU reads
   const int* abort_on_gpu_ = nullptr;
   unsigned int sums_ = 0;  ///< number of sums so far
 };

@@ -1,4 +1,4 @@
-// Kernels use this file to read a matrix in GPU memory: its rows, and a traversal column by column.
+// Reads a matrix in GPU memory, for kernels: single elements, or all elements column by column.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ class Staging {
     BorrowedMemory memory{part_bytes};
     Event free;  ///< recorded after the transfer that last used the memory
 
-    ~Part() { cudaEventSynchronize(free); }  // an error may have left a transfer in flight
+    ~Part() { cudaEventSynchronize(free); }  // waits, because after an error a transfer may still use the memory
   };
   Part& part(std::int64_t turn) {
     std::optional<Part>& wanted = parts_[turn % staging_parts];

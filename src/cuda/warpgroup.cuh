@@ -1,9 +1,8 @@
-// Hopper's matrix instructions for a warpgroup (four consecutive warps), and copies of tiles, which are the operands of
-// these instructions. The copy engine copies whole tiles and counts their bytes at a barrier in shared memory.
+// Hopper's matrix instructions for a warpgroup (four consecutive warps). The operands of these instructions are tiles
+// in shared memory. The copy engine copies whole tiles and counts their bytes at a barrier in shared memory.
 //
-// A tile in shared memory begins at a multiple of 1024 bytes. Its rows have 128 bytes: 64 FP16 elements along the
-// summed dimension. swizzled() permutes the eight 16-byte units of a row, so that eight rows that are read together use
-// all banks.
+// A tile begins at a multiple of 1024 bytes. Its rows have 128 bytes: 64 FP16 elements along the summed dimension.
+// swizzled() permutes the eight 16-byte units of a row, so that eight rows that are read together use all banks.
 //
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
@@ -49,8 +48,8 @@ inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
 
-/// Multiplies 64 rows by 128 columns, over 16 FP16 elements of the summed dimension. If `adds` is 0, computes sums =
-/// rows columns', otherwise sums += rows columns'. Runs asynchronously; see wait_for_products().
+/// Computes the products of 64 rows and 128 columns, over 16 FP16 elements of the summed dimension. If `adds` is 0, the
+/// products overwrite `sums`. Otherwise they are added to `sums`. Runs asynchronously; see wait_for_products().
 inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns, int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
   asm volatile(
