@@ -196,7 +196,8 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
   const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
-  // One limit per column. If the magnitude of a value is at least the limit, the value has no bit below 2^enough.
+  // One limit per column. A value whose magnitude is at least the limit has no bit below 2^e, where e is the column's
+  // element of `enough`.
   std::vector<T> coarse_from;
   for (const int exponent : enough)
     coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));

@@ -40,7 +40,7 @@ std::uint64_t number_behind(const std::string& file, const std::string& key) {
 struct Files {
   const char* memory_limit;
   const char* memory_usage;
-  const char* reclaimable;  ///< in memory.stat, the key of the amount of reclaimable memory
+  const char* reclaimable;  ///< the line of memory.stat with the reclaimable memory
 };
 constexpr Files version1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version2 = {"/memory.max", "/memory.current", "inactive_file"};

@@ -17,8 +17,8 @@ struct ControlGroup {
 };
 
 /// Reads the limits of the group and of all its ancestors, in hierarchies of versions 1 and 2, and returns the minimum
-/// of each limit. Unreadable files set no limit. `root` precedes every path, for tests. memory_left is set only if
-/// `with_usage` is true, because reading the usage takes time.
+/// of each limit. Unreadable files set no limit. Tests pass a folder as `root`, which replaces the system's root
+/// folder. memory_left is set only if `with_usage` is true, because reading the usage takes time.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
 /// Returns the limits of this process's control group. They are read only once, because reading takes a tenth of a

@@ -1,4 +1,4 @@
-// Tests of threads and their shares of the work, pinning, and control groups.
+// Tests threads, the division of work among threads, pinning, and control groups.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -158,8 +158,8 @@ TEST(PinningOrder, KeepsToTheAllowedProcessors) {
   const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // the topology does not contain 99
   EXPECT_EQ(core_count(machine.get(), allowed), 5);
   EXPECT_EQ(compact_order(machine.get(), allowed), allowed);
-  // The first package has the cores {1} and {2 3}. The second package has the cores {8 9} and {15}, which have separate
-  // caches.
+  // The first package has the cores {1} and {2 3}. The second package has the cores {8 9} and {15}. These two cores do
+  // not share a cache.
   EXPECT_EQ(scatter_order(machine.get(), allowed), (Order{1, 8, 2, 15, 99, 9, 3}));
 }
 

@@ -1,4 +1,4 @@
-// The machine's memory, as far as this process may use it.
+// Amounts of memory that this process may use.
 #pragma once
 
 #include <cstdint>

@@ -232,7 +232,8 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  // Other programs may run on the CPUs that this process may not use.
+  // The load of the machine says nothing if the process may not use all CPUs: the other programs may run on the other
+  // CPUs.
   if (static_cast<int>(allowed_processors().size()) < online) return threads;
   return std::clamp(online - other_running_threads(), 1, threads);
 }
@@ -256,7 +257,7 @@ std::vector<int> pinning_order(Pinning pinning) {
 }
 
 struct PinnedTeam::Saved {
-  long thread = -1;  ///< -1 if the runtime had no such thread
+  long thread = -1;  ///< -1 if no thread had this number before pinning
   std::vector<int> affinity;
   int refusal = 0;
 };

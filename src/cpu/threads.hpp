@@ -88,9 +88,8 @@ class SharedWork {
 
 /// Decides how many threads a loop of passes uses. If other programs keep all cores of the machine busy, a barrier
 /// waits some milliseconds until the last thread gets a core again. In a short pass, this wait takes many times as long
-/// as the work. The duration of each pass is therefore compared with the CPU time of its work. If the pass took longer
-/// than a single thread with two thirds of a core would have taken, the next passes use one thread. Then the team is
-/// tried again.
+/// as the work. The duration of each pass is therefore compared with the CPU time of its work. If one thread with two
+/// thirds of a core would have been faster, the next passes use one thread. Then all threads are tried again.
 class PayingTeam {
  public:
   /// If `may_shrink` is false, threads() always returns `most`.
@@ -163,11 +162,11 @@ std::vector<int> thread_affinity();
 /// Returns 0 or the operating system's error number.
 int bind_thread(int thread, const std::vector<int>& processors);
 
-/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object: thread t to the CPU with index t
-/// modulo the length of pinning_order(). The destructor restores the threads' former affinity. Does nothing for
-/// Pinning::none. Throws Error if the operating system refuses. During the lifetime, parallel regions should have
-/// either `threads` threads or one thread. For a smaller team, a runtime may end threads and later start new threads,
-/// which are pinned like thread 0.
+/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object. Thread t is pinned to element t of
+/// pinning_order(), or to element t modulo the length if there are more threads than elements. The destructor restores
+/// the threads' former affinity. Does nothing for Pinning::none. Throws Error if the operating system refuses. During
+/// the lifetime, parallel regions should have either `threads` threads or one thread. For a smaller team, a runtime may
+/// end threads and later start new threads, which are pinned like thread 0.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, Pinning pinning);
