@@ -74,10 +74,10 @@ class AtomicFile {
   std::vector<std::byte> buffer_;
 };
 
-/// The output files of a job, in one directory. They appear when all of them have been written. If the directory
+/// The output files of a job, in one directory. They appear after all of them have been written. If the directory
 /// contains no files with other names, they all appear in one step (see docs/decisions/0040-results-appear-whole.md).
-/// The same step removes files of an earlier job that this job could have written but did not. Missing directories are
-/// created, and removed again if the job fails.
+/// The same step removes files of an earlier job if their names are in `names` but this job has not written them.
+/// Missing directories are created. If the job fails, they are removed again.
 class OutputSet {
  public:
   /// `names` lists all files that a job of this kind may write.
@@ -89,8 +89,8 @@ class OutputSet {
   /// Adds a file with one of the names. The reference stays valid. `bytes` is the size of the file, if known. Throws
   /// Error if the whole set does not fit on the disk.
   AtomicFile& add(std::string_view name, std::uint64_t bytes = 0);
-  /// Makes `seal` the file that marks the set as complete. If the files have to be replaced one by one, the seal is
-  /// replaced last. Until then, a file with the content `placeholder` has the name of the seal.
+  /// Makes `seal` the file that marks the set as complete. If the files have to be replaced one by one, a file with the
+  /// text `placeholder` takes the place of the seal first. The seal itself is put in place last.
   void set_seal(const AtomicFile& seal, std::string placeholder);
   /// Flushes every file to the disk, then puts all of them in place. If a step fails, removes the new files that
   /// already have their final names.
@@ -119,8 +119,8 @@ class OutputSet {
 /// Writes `text` to the file `path` atomically.
 void write_atomically(const std::string& path, std::string_view text);
 
-/// Returns the CRC-32 (as in zlib and PNG) of data that consists of a beginning with the CRC-32 `before`, followed by
-/// `bytes`.
+/// Returns the CRC-32 (as in zlib and PNG) of data that consists of two parts. `before` is the CRC-32 of the first
+/// part, and `bytes` is the second part.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace gradus::core

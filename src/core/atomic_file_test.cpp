@@ -156,7 +156,7 @@ End run_until(int call, const std::function<void()>& act) {
   return End::killed;
 }
 
-// Sanitizers gain nothing from testing every system call, so sanitized builds test every seventh one.
+// With sanitizers, only every seventh system call is tested. The other calls would not reveal further errors.
 #ifdef GRADUS_SANITIZED
 constexpr int kill_step = 7;
 #else
@@ -280,7 +280,7 @@ TEST_F(OutputSetTest, KeepsTheFolderAPersonMade) {
   EXPECT_EQ(content(directory_ / "elsewhere"), "picture new");
   EXPECT_EQ(content(real / "labels"), std::string(300'000, 'n'));
 
-  // A process's working directory is not replaced.
+  // The folder is not replaced if it is the working directory of the process.
   const fs::path before = fs::current_path();
   fs::current_path(real);
   write_set(".", "here", true);

@@ -9,14 +9,13 @@
 
 namespace gradus::core {
 
-/// Coordinates above this magnitude could make a squared distance over many columns overflow double.
+/// If a coordinate exceeds this magnitude, a squared distance over many columns may overflow double.
 inline constexpr double largest_magnitude = 0x1p500;
 
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity if there are no rows
   std::vector<double> highest;
-  std::vector<int> finest;  ///< for each column, the minimum of finest_bit() over the values; empty if it was not
-                            ///< computed, because that is expensive
+  std::vector<int> finest;  ///< per column, the minimum of finest_bit(); empty unless a caller needs it
 };
 
 /// The ranges of all values except NaN, and the first invalid value.

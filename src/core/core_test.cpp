@@ -165,7 +165,7 @@ TEST(Rows, ContractsBoundWhatTheyNameAndNeverAllowNan) {
   EXPECT_EQ(text({Contract::invariants}), "invariants");
 }
 
-/// A room that differs from all others: its problem has no points, shape or data, and its result is a count.
+/// A room that is as small as possible: its problem has no points, shape or data, and its result is a count.
 struct Counter {
   struct Shape {};
   using Elements = NoElements;
@@ -394,10 +394,11 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Values join and leave a run in random order, and some places stay empty. After RunSum::excess() has been subtracted,
-// each limb of the run must equal the total of two parts. The first part is the sum of the limbs that Grid::split()
-// returns, in which leaving values are subtracted. The second part is n times the bits of integer_magic, where n is the
-// number of joining values minus the number of leaving values.
+// Values are added to a run and removed from it in random order, and some places stay empty. After the caller has
+// subtracted RunSum::excess(), each limb of the run must equal the sum of two numbers. The first number is the sum of
+// the limbs of the added values minus the sum of the limbs of the removed values, as Grid::split() returns them. The
+// second number is n times the bits of integer_magic, where n is the number of added values minus the number of removed
+// values.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);
@@ -575,8 +576,7 @@ TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
   }
 }
 
-// If numerator = denominator * midpoint, the quotient is a tie. The test also moves the numerator one step to either
-// side.
+// If numerator = denominator * midpoint, the quotient is a tie. The test also changes the numerator by 1 and by -1.
 TYPED_TEST(Rounding, TiesGoToEven) {
   constexpr int digits = std::numeric_limits<TypeParam>::digits;
   std::mt19937_64 random(5);

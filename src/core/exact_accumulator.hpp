@@ -57,8 +57,9 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }
 
-/// Returns true if `product` surely equals rounded_product(). `product` was computed in double from a weight of at most
-/// 1 and a squared distance. The two are equal if the weight was scaled without loss and the product is not subnormal.
+/// Returns true only if `product` is certain to equal rounded_product(). `product` is the product, in double, of a
+/// weight of at most 1 and a squared distance. It equals rounded_product() if the scaling of the weight was exact and
+/// `product` is not subnormal.
 GRADUS_HOST_DEVICE inline bool is_plain_product(double scaled_weight, double product) {
   return scaled_weight >= 0x1p-900 && product >= 0x1p-1000;
 }
@@ -90,7 +91,7 @@ class ExactAccumulator {
   void add(Int128 integer, int exponent);
   void subtract_product(double a, double b) { add_product(-a, b); }
   void merge(const ExactAccumulator& other);
-  /// Adds words that were accumulated elsewhere, with at most 2^31 additions each.
+  /// Adds the limbs of another accumulator. Each limb may result from up to 2^31 additions.
   void merge(std::span<const std::int64_t> limbs);
   /// Propagates carries and returns the words. The words are then so small that the words of 2^31 accumulators can be
   /// added without overflow.

@@ -42,7 +42,7 @@ inline int exponent_above(double magnitude, int least = -900) {
   return magnitude == 0 ? 0 : std::max(exponent, least);
 }
 
-/// The smallest exponent of a Grid. Grids for smaller values have this exponent, too.
+/// The smallest exponent of a Grid. A grid for smaller values also uses this exponent.
 inline constexpr int least_grid_exponent = -984;
 
 /// Adding this to a value below 2^51 rounds the value to an integer (ties to even) in the low bits of the sum.
@@ -82,7 +82,7 @@ struct Grid {
   double to_high = 1;  ///< value * to_high is rounded to the high limb
   double to_low = 1;   ///< the remainder of a limb, times to_low, is rounded to the next limb
   int bits = 38;       ///< bits per limb
-  int unit = 0;        ///< exponent of the step of the low limb, which is 2^unit
+  int unit = 0;        ///< the step of the low limb is 2^unit
 
   Grid() = default;
   Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)) {
