@@ -47,7 +47,8 @@ struct Choice {
   std::string_view alias;
 };
 
-/// The part of an option's row that the table states. Kind, type and default come from the member.
+/// The properties of an option that an option table lists. The kind, the type and the default are taken from the
+/// member.
 struct OptionFacts {
   std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
@@ -57,15 +58,15 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;            ///< excludes `least` itself
-  bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
+  bool above_least = false;            ///< `least` itself is not allowed
+  bool finite = true;                  ///< NaN (for options without a range) and infinity are not allowed
   bool is_file = false;                ///< the value is a file name
-  bool in_job = true;                  ///< the option identifies a job in checkpoints and across ranks
+  bool in_job = true;                  ///< the value must be the same in a checkpoint and on all ranks
   bool recorded = true;                ///< part of the record of a run, and an argument in Python
   bool optional = false;               ///< the default means "not given": None in Python, null in records
   bool from_input = false;             ///< the input determines the value if the command line does not
-  std::string_view calls = {};         ///< further Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< value of estimators without this option: they behave like scikit-learn
+  std::string_view calls = {};         ///< other Python functions with this argument, such as "kmeans_memory KMeans"
+  std::string_view scikit_learn = {};  ///< value with which an estimator without this option behaves like scikit-learn
 };
 
 struct Option : OptionFacts {
@@ -92,7 +93,7 @@ struct Option : OptionFacts {
 template <class Options>
 inline constexpr std::array<Option, 0> option_rows{};
 
-/// An option table for code that does not know the struct.
+/// The option table of a struct, without the type of the struct.
 struct OptionTable {
   std::span<const Option> rows = {};
 };
@@ -148,7 +149,7 @@ void check_value(const Option& row, const Value& value, std::string_view name);
 /// Returns the value as text for the command line and records. A number becomes the shortest text that parses to it.
 std::string value_text(const Option& row, const Value& value);
 
-/// Returns one line "name=value" for each option that identifies a job.
+/// Returns one line "name=value" for each option whose value must be the same in a checkpoint and on all ranks.
 std::string option_lines(std::span<const Option> rows, const void* options);
 
 template <class Options>
@@ -161,7 +162,7 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member to text and back, if its type is none of the types of Value. text(const Content&) returns the
+/// Converts a member to text and back, for member types that Value does not contain. text(const Content&) returns the
 /// text, and value(const std::string&) returns the member. Specialized next to the table.
 template <class Content>
 struct TextOf;

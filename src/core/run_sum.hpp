@@ -1,4 +1,5 @@
-// Exact sums of a run of values in registers, which are later added to the sums in memory (see exact_sum.hpp).
+// Exact sums of short runs of values. A run is summed in registers, and its sum is then added to the sums in memory
+// (see exact_sum.hpp).
 #pragma once
 
 #include <bit>
@@ -20,10 +21,11 @@ struct RunSum {
     low += limbs.low;
   }
 
-  /// Returns the excess of both limbs, which the caller subtracts. Afterwards each limb contains the bits of
-  /// integer_magic once for each added value, minus once for each removed value. An empty place adds these bits once,
-  /// so one copy is in excess. A removed value also adds them once, instead of subtracting them once, so two copies are
-  /// in excess. The values themselves need no correction, because rounding is symmetric.
+  /// Returns the number that the caller must subtract from each limb. After that, each limb contains the bits of
+  /// integer_magic (n - m) times, where n is the number of added values and m is the number of removed values. Before,
+  /// each empty place and each removed value has added these bits once. An empty place should not have added them, and
+  /// a removed value should have subtracted them. So an empty place contributes one copy to the excess, and a removed
+  /// value contributes two. The values themselves need no correction, because rounding is symmetric.
   GRADUS_HOST_DEVICE static std::uint64_t excess(std::uint64_t empty_places, std::uint64_t leaving) {
     return (empty_places + 2 * leaving) * static_cast<std::uint64_t>(integer_magic_bits);
   }

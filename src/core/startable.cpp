@@ -123,7 +123,8 @@ int startable_threads(int threads) {
   // occupy the space of their stacks. So this code ends the runtime's idle threads and counts the whole team.
   const bool is_limited = has_limited_address_space();
   if (asked <= known && !is_limited) return threads;
-  static const pid_t first_process = getpid();  // in a forked child, the runtime would wait for threads of the parent
+  // In a forked child, the runtime must not end threads: it would wait for threads of the parent.
+  static const pid_t first_process = getpid();
   if (is_limited && getpid() == first_process && omp_get_level() == 0)
     omp_pause_resource(omp_pause_soft, omp_get_initial_device());
   // The calling thread already exists. Counting it as well leaves room for the runtime's other needs.

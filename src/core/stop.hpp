@@ -34,8 +34,8 @@ namespace gradus::core {
 /// millisecond in the slowest loops and less in other loops.
 inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
-/// Returns the number of elements per chunk, which is enough for `operations_between_polls` operations. A chunk
-/// has at least one element, and at most the elements of one thread if `threads` threads share the elements equally.
+/// Returns the number of elements per chunk. A chunk needs about `operations_between_polls` operations. It has at least
+/// one element, and at most count / threads elements, rounded up.
 constexpr std::int64_t chunk_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
   const std::int64_t most = operations_between_polls / std::max<std::int64_t>(operations_of_an_element, 1);
   return std::max<std::int64_t>(std::min(most, (count + threads - 1) / threads), 1);

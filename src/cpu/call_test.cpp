@@ -32,7 +32,8 @@ std::vector<std::string> states_of_team(int threads) {
   return states;
 }
 
-/// Tests teams within a call. One team follows a smaller team, for which a runtime may have ended threads.
+/// Tests teams of several sizes. A runtime may end threads for a smaller team and start new threads for the next larger
+/// team.
 void expect_default_within_a_call(std::string_view what) {
   const Call call;
   start_team(4);

@@ -232,8 +232,7 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  // The load of the machine says nothing if the process may not use all CPUs: the other programs may run on the other
-  // CPUs.
+  // If the process may use only some CPUs, other programs may run on the other CPUs. Their number then says nothing.
   if (static_cast<int>(allowed_processors().size()) < online) return threads;
   return std::clamp(online - other_running_threads(), 1, threads);
 }
@@ -257,7 +256,7 @@ std::vector<int> pinning_order(Pinning pinning) {
 }
 
 struct PinnedTeam::Saved {
-  long thread = -1;  ///< -1 if no thread had this number before pinning
+  long thread = -1;  ///< -1 if the runtime provided fewer threads
   std::vector<int> affinity;
   int refusal = 0;
 };
