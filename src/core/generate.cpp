@@ -65,8 +65,8 @@ class RowMaker {
     }
   }
 
-  // Computes a point as the laboratory's code does: seed = i, and rand_r(&seed) / (float)RAND_MAX * 10 for each
-  // coordinate, in float even if T is double.
+  // Computes a point as the laboratory's code does: seed = i, then rand_r(&seed) / (float)RAND_MAX * 10 for each
+  // coordinate. The arithmetic is in float even if T is double.
   void lab(std::int64_t row, T* target) const {
     auto state = static_cast<std::uint32_t>(row);
     for (std::int64_t column = 0; column < columns_; ++column) {
@@ -133,7 +133,7 @@ LabSequence::LabSequence(std::uint32_t seed) {
     word = word * 16807 % modulus;
     if (word < 0) word += modulus;
   }
-  oldest_ = separation;  // the C library starts at this place of the state
+  oldest_ = separation;  // the C library begins with this element of the state
   for (std::size_t discarded = 0; discarded < 10 * degree; ++discarded) next();
 }
 

@@ -15,8 +15,8 @@ namespace gradus::core {
 enum class Generator : std::uint8_t {
   uniform,     ///< each coordinate is uniform in [low, high)
   blobs,       ///< bell-shaped clusters of standard deviation `spread` around centres that are uniform in [low, high)
-  lab_points,  ///< points of published experiments: point i uses lab_random() from state i
-  lab_atoms    ///< atoms of published experiments: LabSequence(1) gives all coordinates, in [0, 23000]
+  lab_points,  ///< points of published experiments: point i has the numbers of lab_random(), starting from state i
+  lab_atoms    ///< atoms of published experiments: the coordinates are the numbers of LabSequence(1), in [0, 23000]
 };
 std::string_view to_string(Generator kind);
 

@@ -52,7 +52,7 @@ TEST(Generate, LabPointsAreThoseOfTheLaboratory) {
 }
 #endif
 
-// Tests the numbers of the definition instead of calling the C library, so that the test also runs on other systems.
+// The expected numbers are constants. The test does not call rand_r(), so it also runs where rand_r() is different.
 TEST(Generate, LabPointsGolden) {
   std::uint32_t state = 0;
   EXPECT_EQ(lab_random(state), 1012484);

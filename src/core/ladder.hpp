@@ -38,11 +38,11 @@ struct Support {
   explicit operator bool() const { return supported; }
 };
 
-/// The accuracy that a variant guarantees, relative to the oracle. One function per problem checks it: compare() in the
-/// problem's cases.hpp, which the tests, `gradus verify` and `gradus bench` share.
+/// The accuracy that a variant guarantees, relative to the oracle. Each problem has one function that checks the
+/// contract: compare() in cases.hpp. The tests, `gradus verify` and `gradus bench` use this function.
 struct Contract {
   enum Kind : std::uint8_t {
-    same_bits,  ///< identical to the oracle: labels, centroids, counts, distances, cells
+    same_bits,  ///< identical to the result of the oracle: labels, centroids, counts, distances, cells
     within,     ///< computed with the textbook's arithmetic: the quantity named by `of` differs from the oracle's by at
                 ///< most `bound`
     invariants  ///< more than one result is correct; the checks examine required properties of the result
@@ -73,17 +73,17 @@ struct Elements {};
 /// `void`.
 using NoElements = Elements<void>;
 
-/// A function that runs a variant. A room is a struct that names the types of a problem: `Shape`, `Elements`, and for
-/// each element type T `Problem<T>` and `Result<T>`. Its member `name` is the name of the problem.
+/// The function that runs a variant. It does the whole job. `execution` gives the number of threads, the device and the
+/// progress callback. The function adds the seconds of its phases to `phases`.
 ///
-/// A run does the whole job. `execution` gives the number of threads, the device and the progress callback. The run
-/// adds the seconds of its phases to `phases`.
+/// `Room` is a struct that names the types of a problem: `Shape`, `Elements`, and for each element type T `Problem<T>`
+/// and `Result<T>`. Its member `name` is the name of the problem.
 template <class Room, class T>
 using Run = typename Room::template Result<T> (*)(const typename Room::template Problem<T>& problem,
                                                   const Execution& execution, std::vector<Phase>& phases);
 
-/// Stands for the runs of a variant that this build does not compile; calling it throws UnsupportedError. The
-/// `supports` of the variant's row reports the same reason.
+/// Replaces the run of a variant that this build does not compile. A call throws UnsupportedError. `supports` in the
+/// variant's row reports the same reason.
 struct NotCompiled {};
 
 template <class Room, class T>
@@ -180,7 +180,7 @@ struct Variant {
   }
 };
 
-/// The rows of a ladder in order: a list of pointers that iterates like a list of rows.
+/// The rows of a ladder, in order. The object contains pointers, but its iterators refer to the rows.
 template <class Row>
 class Rows {
  public:
@@ -216,8 +216,8 @@ class Rows {
   std::span<const Row* const> rows_;
 };
 
-// Declares a row, which is defined at the end of the variant's file, and makes a pointer to it for the room's list of
-// rungs. Rows are constant-initialized, so the initialization order of files does not matter.
+// Declares the row of a variant. The variant's file defines the row at its end. Rows are constant-initialized, so the
+// initialization order of files does not matter.
 #define GRADUS_DECLARE_RUNG(name) extern constinit const Variant name##_rung;
 #define GRADUS_POINT_TO_RUNG(name) &name##_rung,
 
@@ -230,8 +230,8 @@ struct Ladder {
   Support (*support)(std::string_view variant, const execution::Machine& machine);
 };
 
-/// Returns the row called `name` (hyphens count as underscores). Throws UsageError with the nearest name if there is
-/// none.
+/// Returns the row called `name` (hyphens count as underscores). If there is none, throws UsageError, which suggests
+/// the most similar name.
 template <class List>
 const auto& find_variant(const List& variants, std::string_view name, std::string_view problem) {
   const std::string wanted = with_underscores(name);
@@ -270,7 +270,7 @@ inline constexpr Ladder ladder_of{
         },
 };
 
-/// Returns the names of the rows with this capability, for a message: "'one', 'another'".
+/// Returns the names of the rows in which `capability` is true, for a message: "'one', 'another'".
 template <class Variant>
 std::string names_with(bool Variant::*capability, Rows<Variant> variants) {
   std::string names;

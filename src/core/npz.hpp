@@ -57,7 +57,7 @@ class NpzContent {
 
  private:
   struct Entry {
-    std::string name;  ///< including .npy
+    std::string name;  ///< with the ending .npy
     std::vector<std::byte> bytes;
   };
   void add_file(std::string_view name, const std::string& header, const void* elements, std::size_t bytes);
