@@ -632,7 +632,8 @@ def test_the_second_gpu(torch, second):
 
 
 class Said:
-    """An array in host memory that claims to be on a GPU. Nothing reads its elements."""
+    """An array in host memory that reports a GPU as its device. The tests read only its description, never its
+    elements."""
 
     CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLPack's type codes
 
@@ -750,7 +751,7 @@ def test_other_functions_name_the_way_out(said):
 
 
 def test_facts_of_host_arrays():
-    """The library receives the address of the array itself."""
+    """Tests that the library receives the address of the caller's array, so no copy was made."""
     wide = np.zeros((10, 8), np.float64)
     for array in (wide, wide[:, 2:7], wide[::2]):
         taken = _arrays.matrix(array, "points")

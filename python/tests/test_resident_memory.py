@@ -1,4 +1,4 @@
-"""Many calls do not leak memory."""
+"""Tests that many calls do not leak memory."""
 
 import os
 import subprocess

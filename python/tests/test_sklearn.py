@@ -1,5 +1,5 @@
-"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts are unchanged scripts of users, and they run
-as `python` would run them."""
+"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts run as `python` would run them. They do not
+mention Gradus."""
 
 import copy
 import os
@@ -333,8 +333,8 @@ def test_the_end_of_a_script(name, tmp_path):
 
 
 def test_a_refused_call_leaves_no_trace(tmp_path):
-    """scikit-learn computes a refused call as if Gradus had not begun: the generator draws the same numbers, and each
-    warning appears once."""
+    """If Gradus refuses a call, scikit-learn computes it as if Gradus had not tried: the generator draws the same
+    numbers, and each warning appears once."""
     (tmp_path / "script.py").write_text(textwrap.dedent("""
         import warnings
         import numpy as np

@@ -1,4 +1,4 @@
-"""Compares standardize=True with exact fractions, and starts fits from the folder of an earlier fit."""
+"""Compares standardize=True with exact fractions. Also starts fits from the folder of an earlier fit."""
 
 import json
 import math

@@ -37,7 +37,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// Owns a file descriptor; -1: none.
+/// Owns a file descriptor, or -1 for no file.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -82,7 +82,8 @@ bool names_a_descriptor(const std::string& path) {
 /// Makes the rename itself durable. Some file systems cannot sync directories and return EINVAL.
 void sync_directory(const std::string& directory, const std::string& path) {
   const Descriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A directory may be writable but unreadable. The data is then safe, and only the name reaches the disk later.
+  // A directory may be writable but unreadable. It cannot be synced then: the data is already safe, but the name may
+  // reach the disk later.
   if (!descriptor) return;
   if (::fsync(*descriptor) != 0 && errno != EINVAL) throw Error("cannot write '" + path + "'" + reason(errno));
 }
@@ -179,8 +180,8 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables = [] {
 
 }  // namespace
 
-// Processes eight bytes at a time. Table t contains, for each value of a byte, its effect on the remainder if t more
-// bytes follow the byte.
+// Processes eight bytes at a time. Table t contains the effect of a byte on the remainder if t more bytes follow, for
+// each value of the byte.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -240,7 +241,8 @@ void AtomicFile::open_in_place(bool is_pipe) {
 }
 
 void AtomicFile::make_temporary() {
-  // An unnamed file disappears when its process ends. It can get a name only through /proc, so this method needs /proc.
+  // Tries to open an unnamed file, which disappears when its process ends. The file can later get a name only through
+  // /proc, so /proc must exist.
   descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) {
     if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
@@ -320,7 +322,7 @@ void AtomicFile::bring_to_disk() {
   const off64_t end = ::lseek64(descriptor_, 0, SEEK_CUR);
   constexpr unsigned int wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   constexpr auto part = static_cast<off64_t>(bytes_between_looks);
-  constexpr off64_t ahead = 8 * part;  // bytes in flight while waiting for a part
+  constexpr off64_t ahead = 8 * part;  // number of bytes that are in flight while the loop waits for a part
   for (off64_t begin = -ahead; begin < end; begin += part) {
     honour_stop();
     // A later fsync() reports the errors of sync_file_range(). If the file system does not support sync_file_range(),
@@ -335,8 +337,8 @@ void AtomicFile::finish() {
   if (finished_) return;
   flush();
   if (in_place_) {
-    // Closes only a file that is written in place. A file with a lock or without a name must stay open. After close()
-    // the descriptor is invalid, even if close() reports an error.
+    // Only a file that is written in place is closed. Temporary files must stay open, because closing would release the
+    // lock and delete an unnamed file. After close() the descriptor is invalid, even if close() reports an error.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   } else {
     bring_to_disk();
@@ -456,8 +458,8 @@ bool is_replaceable(const std::string& directory, const struct stat& status) {
       ::faccessat(AT_FDCWD, parent_of(directory).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return false;
   if (::stat(".", &working) != 0 || (working.st_dev == status.st_dev && working.st_ino == status.st_ino)) return false;
-  // A folder with access control lists or other attributes is not replaced, because the new folder would lack them. The
-  // SELinux label does not count, because the system labels the new folder, too.
+  // A folder with access control lists or other attributes is not replaced, because the new folder would lack them. An
+  // SELinux label does not prevent the replacement, because the system also labels the new folder.
   char attributes[512];
   const ssize_t size = ::listxattr(directory.c_str(), attributes, sizeof attributes);
   if (size < 0) return errno == ENOTSUP;

@@ -47,8 +47,7 @@ struct Choice {
   std::string_view alias;
 };
 
-/// The properties of an option that an option table lists. The kind, the type and the default are taken from the
-/// member.
+/// The properties of an option that an option table lists. The kind, the type and the default come from the member.
 struct OptionFacts {
   std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
