@@ -422,7 +422,7 @@ REFUSED = [
 def test_refused_alike(number):
     run = REFUSED[number]
     assert outcome(run, sklearn.cluster).error is not None
-    # Gradus accepts more values, so its message differs.
+    # The messages differ for these two arguments, because Gradus accepts more values of them than scikit-learn does.
     if "random_state" in run.__code__.co_consts or "a" in run.__code__.co_consts:
         assert isinstance(outcome(run, gradus).error, type(outcome(run, sklearn.cluster).error))
     else:
@@ -558,7 +558,8 @@ if ARRAY_API and NAME == "KMeans" and not no_gpu and importlib.util.find_spec("t
 @pytest.mark.parametrize("array_api", [False, True])
 @pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans"])
 def test_checks_of_scikit_learn(name, array_api):
-    """Only one check may fail: that weights equal repeated points from random starts, which holds for neither library."""
+    """Only one check may fail. It requires that fits with weights equal fits with repeated points, from random starts.
+    Neither library satisfies this check."""
     variables = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     if array_api:
         variables["SCIPY_ARRAY_API"] = "1"

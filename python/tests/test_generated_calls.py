@@ -80,7 +80,7 @@ centroids = st.one_of(arrays(), st.builds(
 
 
 def projection(points, most_points, memory_limit=None, **_):
-    """Calls kmeans_projection() without the arguments that it lacks. The function always runs on one CPU thread, so it
+    """Calls kmeans_projection() without the arguments that this function lacks. It always runs on one CPU thread, so it
     lacks some of the common arguments."""
     return gradus.kmeans_projection(points, most_points=most_points, memory_limit=memory_limit)
 

@@ -1,7 +1,7 @@
-"""Arrays on a GPU: inputs are read in place, and results are arrays of the same library on that GPU.
+"""Arrays on a GPU. Inputs are read in place, and results are arrays of the same library on the same GPU.
 
-Tests that need a GPU or another library are skipped without it. Decisions of the Python layer are also tested on host
-arrays that claim to be on a GPU (Said).
+Tests that need a GPU or another library are skipped without it. Host arrays that claim to be on a GPU (Said) test the
+decisions of the Python layer on every machine.
 """
 
 import hashlib
@@ -383,7 +383,7 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    # The model was fitted in one memory, and its rows are in the other.
+    # Each model gets rows from the other memory: a model from the host gets rows on the GPU, and the reverse.
     for fitted, rows in ((usual, array), (model, points)):
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
