@@ -213,9 +213,9 @@ def request(
 def run(
     communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]
 ) -> tuple[tuple[Any, ...], Result]:
-    """Calls an extension function with the arguments that prepared() returns, the last of which is the request.
+    """Calls an extension function with the arguments that prepared() returns. The last argument is a request.
 
-    With a communicator of mpi4py, all its processes make the call together. Returns (arguments, result).
+    If `communicator` is given, all its processes make the call together. Returns (arguments, result).
     """
     if communicator is not None:
         from gradus import mpi
@@ -240,7 +240,8 @@ _collected: ContextVar[list[RunReport] | None] = ContextVar("_collected", defaul
 
 
 def report_of(fields: tuple[Any, ...]) -> RunReport:
-    """Builds the report that the compiled part returned as a tuple, and hands it to collected_reports()."""
+    """Converts the tuple that the extension module returned to a report, and adds the report to the open
+    collected_reports()."""
     report = RunReport(*fields)
     reports = _collected.get()
     if reports is not None:

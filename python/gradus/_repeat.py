@@ -89,7 +89,7 @@ class _Record:
         return rows
 
     def input(self, place: int, argument: str) -> Array:
-        """Returns the contents of a positional file of the command."""
+        """Returns the contents of an input file. `place` is the position of the file in the command."""
         inputs = len([option for option in _CALLS[self.problem].inputs.values() if isinstance(option, int)])
         if len(self.inputs) != inputs:
             raise UsageError.about(argument, f"{self.file!r} is the record of several files; pass their rows as {argument}=")

@@ -76,13 +76,13 @@ _RANDOM_STATE = [
     None,
 ]
 _SIMPLE = {int, float, str, bool, type(None), np.ndarray}
-_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; arrays by type only
+_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; of an array only the type
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _seed(random_state: Any) -> int:
-    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator, which advances
-    as in scikit-learn."""
+    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator. The generator
+    then has the same state as after a draw by scikit-learn."""
     if isinstance(random_state, Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -106,7 +106,7 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
 
 
 def _on_host(source: Any, what: str = "the array") -> Any:
-    """Returns the source as a NumPy array; NumPy and sparse arrays pass through."""
+    """Returns the source as a NumPy array. Returns NumPy arrays and sparse matrices unchanged."""
     if isinstance(source, np.ndarray) or issparse(source):
         return source
     if _arrow.is_offered(source):
@@ -171,7 +171,7 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
 
 
 def _refuse_lost_integers(X: Any, checked: Any) -> None:
-    """Raises InputError for integers that float64 does not represent, which scikit-learn would round."""
+    """Raises InputError for integers that float64 does not represent. scikit-learn would round them."""
     if isinstance(X, np.ndarray) or issparse(X):
         if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
             _numbers.refuse_rounding(X.tocsr().data if issparse(X) else X, "X", checked.dtype)
@@ -196,8 +196,8 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    """Checks given centroids. Centroids of the right type and shape skip the search for NaN, because the fit searches
-    again."""
+    """Checks given centroids. Does not search centroids of the right type and shape for NaN, because the fit does this.
+    """
     if _is_plain(centers) and centers.dtype == dtype:
         return centers
     return check_array(centers, dtype=dtype, order="C")
@@ -212,7 +212,7 @@ def _enough_samples(samples: int, clusters: int) -> None:
         raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
 
 
-# Options of Gradus that the estimator adds.
+# Options of Gradus that are parameters of the estimator.
 _OPTIONS = (
     # <options of kmeans for KMeans as names>
     "empty",
@@ -220,7 +220,7 @@ _OPTIONS = (
     "standardize",
     # </options>
 )
-# Options of Gradus that the estimator lacks, with the values that match scikit-learn's behaviour.
+# Options of Gradus that are not parameters of the estimator, with the values that match scikit-learn's behaviour.
 _AS_SCIKIT_LEARN: dict[str, Any] = {
     # <options of kmeans as scikit_learn>
     "fewer_distinct": "accept",
@@ -229,7 +229,7 @@ _AS_SCIKIT_LEARN: dict[str, Any] = {
 
 
 def _constraint(row: OptionRow) -> list[Any]:
-    """Returns the scikit-learn constraint for an option. The library itself checks ranges of numbers."""
+    """Returns scikit-learn's constraint for the type of an option. The library checks the range of a number."""
     if row.kind == "choice":
         return [StrOptions(set(row.choices))]
     kinds: dict[str, list[Any]] = {
@@ -238,7 +238,7 @@ def _constraint(row: OptionRow) -> list[Any]:
     return kinds[row.kind]
 
 
-# Attributes that not every fit has.
+# Attributes that are missing after some fits.
 _OPTIONAL = ("labels_", "inertia_", "standardization_", "_standardized_centers")
 
 
@@ -311,8 +311,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     n_features_in_: int
     metric: str = "euclidean"
     gpus: Gpus | None = None
-    _added: ClassVar[tuple[str, ...]] = ()  #: options of Gradus among the parameters
-    _random_starts: ClassVar[int]  #: n_init="auto" for random initial centroids
+    _added: ClassVar[tuple[str, ...]] = ()  #: parameters that are options of Gradus and that scikit-learn lacks
+    _random_starts: ClassVar[int]  #: what n_init="auto" means for random initial centroids
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [_AT_LEAST_ONE],
@@ -330,7 +330,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     }
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
-        """Sets the parameters of a constructor, which are its local variables."""
+        """Sets the parameters from the local variables of a constructor."""
         self.__dict__.update({name: value for name, value in given.items() if name != "self"})
 
     @classmethod
@@ -428,7 +428,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return checked
 
     def _checked_table(self, X: Any, reset: bool) -> Array:
-        """Returns the rows of a table or of a column of lists. The names of columns are those that scikit-learn finds."""
+        """Returns the rows of a table or of a column of lists. Takes the names of columns from scikit-learn's own
+        function."""
         rows = _arrow.array(X, "X", _type_of_table)
         names = _get_feature_names(X)
         named = names is not None and rows.shape[1:] == names.shape
@@ -438,7 +439,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return rows  # type: ignore[no-any-return]
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
-        """Checks the number of columns of rows without names; on a mismatch scikit-learn raises its usual error."""
+        """Checks the number of columns of rows without names. If it is wrong, scikit-learn raises its usual error."""
         columns = rows.shape[1]
         known = columns if reset else self.n_features_in_
         if hasattr(self, "feature_names_in_") or columns != known:
@@ -446,7 +447,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.n_features_in_ = columns
 
     def _explain(self, error: InputError, rows: Any, init: Any = None) -> NoReturn:
-        """Raises the error, preceded by scikit-learn's message if it is about NaN or infinity."""
+        """Raises the error. If it is about NaN or infinity, scikit-learn's message comes first."""
         try:
             if isinstance(rows, np.ndarray):
                 assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
@@ -483,7 +484,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             )
 
     def _checked_init(self, X: Any) -> Any:
-        """Returns the parameter init; an array after checks, in the type of X."""
+        """Returns the parameter init. If it is an array, checks the array and converts it to the type of X."""
         if not _is_array(self.init):
             return self.init
         centers = _checked_centers(_on_host(self.init, "init"), X.dtype)
@@ -515,7 +516,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         init_size: int | None = None,
         n_centroids: int | None = None,
     ) -> Any:
-        """Chooses initial centroids. Users of scikit-learn call this private method too. x_squared_norms is ignored."""
+        """Chooses initial centroids. Some users of scikit-learn call this method, although it is private. Ignores
+        x_squared_norms."""
         clusters = self.n_clusters if n_centroids is None else n_centroids
         if init_size is not None and init_size < X.shape[0]:
             chosen = random_state.randint(0, X.shape[0], init_size)
@@ -544,7 +546,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         rows = _dense(self._checked(X, reset=False), self.memory_limit)
         standardized = getattr(self, "_standardized_centers", None)
         centers = _on_host(self.cluster_centers_ if standardized is None else standardized)
-        if centers.dtype != rows.dtype:  # float64 represents both
+        if centers.dtype != rows.dtype:  # float64 represents the elements of both types
             rows, centers = rows.astype(np.float64), centers.astype(np.float64)
         return rows, KMeansModel(centers, self.metric, getattr(self, "standardization_", None))
 
