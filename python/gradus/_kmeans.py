@@ -71,7 +71,7 @@ class KMeansResult:
 
     @property
     def model(self) -> KMeansModel:
-        """The model for kmeans_predict() and kmeans_transform(), which also accept the result itself."""
+        """The model that kmeans_predict() and kmeans_transform() need. Both functions also accept the result itself."""
         seen = self.centroids if self.standardized_centroids is None else self.standardized_centroids
         return KMeansModel(seen, self.metric, self.standardization)
 
@@ -193,8 +193,8 @@ def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Place
 def _weights(
     weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
 ) -> _arrays.Placed:
-    """Returns the weights, which are in host memory or on the GPU of the rows. Checks that `others` are on no other
-    GPU."""
+    """Returns the weights. They must be in host memory or on the same GPU as the rows. Checks that no two arrays,
+    including `others`, are on different GPUs."""
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
         _arrays.refuse_place("weights", weighed, "points", rows)

@@ -56,7 +56,7 @@ def _shapes(left: Array, right: Array) -> tuple[int, ...]:
 
 
 def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Returns `add` in the type of the product, broadcast to its shape."""
+    """Converts `add` to the type of the product and broadcasts it to the shape of the product."""
     array = _arrays._to_numpy(add, "add")
     numbers = _numbers.in_type(array, "add", dtype, _numbers.is_untyped(add), same_type_as="a and b")
     try:
@@ -66,7 +66,7 @@ def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _overlap(one: Array, other: Array) -> bool:
-    """Returns true if the arrays share elements, or if it would take too long to decide this."""
+    """Returns true if the arrays share elements. Also returns true if this check would take too long."""
     try:
         return bool(np.may_share_memory(one, other) and np.shares_memory(one, other, max_work=100_000))  # type: ignore[arg-type]
     except RuntimeError:

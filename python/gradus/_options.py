@@ -134,7 +134,7 @@ def stream_number(stream: Any) -> int | None:
     """
     if stream is None:
         return None
-    number = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # PyTorch's, CuPy's
+    number = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # the attribute in PyTorch, then in CuPy
     if hasattr(number, "__cuda_stream__"):
         number = number.__cuda_stream__()[1]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
@@ -154,7 +154,7 @@ def _level_of_caller() -> int:
 
 @functools.cache
 def _warn_of_lost_threads(process: int) -> None:
-    """Prints a warning, once in each forked child (`process` is the child's number)."""
+    """Prints a warning. The cache makes it appear once per process: `process` is the number of a forked child."""
     warnings.warn(
         "this process was forked from one that had run a job of Gradus on several threads, which it does not inherit: jobs "
         "run on 1 thread here. Start processes by 'spawn' or 'forkserver' for more, or pass threads=1",

@@ -439,7 +439,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return rows  # type: ignore[no-any-return]
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
-        """Checks the number of columns of rows without names. If it is wrong, scikit-learn raises its usual error."""
+        """Checks the number of columns of rows without names. If it differs from the fit's, scikit-learn raises its usual error."""
         columns = rows.shape[1]
         known = columns if reset else self.n_features_in_
         if hasattr(self, "feature_names_in_") or columns != known:
