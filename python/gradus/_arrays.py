@@ -187,7 +187,8 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Placed, stream: int 
 
 
 def come_out(result: Placed, like: Placed) -> Any:
-    """Returns a result in the library of `like` and on its GPU, or as a NumPy array if `like` is in host memory."""
+    """Returns a result as an array of the library of `like`, on the same GPU. If `like` is in host memory, returns a
+    NumPy array."""
     if isinstance(result, OnGpu):
         return result.source
     return _gpu.copied_from_host(result, like) if isinstance(like, OnGpu) else result
@@ -196,10 +197,10 @@ def come_out(result: Placed, like: Placed) -> Any:
 def output(
     out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: Placed, stream: int | None = None
 ) -> Placed:
-    """Returns `out` after checks, or newly allocated memory if it is None.
+    """Checks and returns `out`. If `out` is None, allocates memory.
 
-    Raises UsageError unless `out` is writable, in C order, of the given shape and type, and in the same place as the
-    first input. In host memory, `out` must not overlap an input, either.
+    Raises UsageError unless `out` is writable, in C order, of the given shape and type, and in the same memory as the
+    first input. If `out` is in host memory, it must not overlap an input.
     """
     where = inputs[0]
     if out is None:

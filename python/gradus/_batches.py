@@ -123,17 +123,18 @@ class KMeansBatches:
 
     @property
     def counts(self) -> Array:
-        """The number of points in the sums of each cluster, of int64."""
+        """int64 number of points in the sums of each cluster."""
         return self._batches.counts()  # type: ignore[return-value]
 
     @property
     def weights(self) -> Array:
-        """The weight of the points in the sums of each cluster, rounded once, of float64."""
+        """float64 weight of the points in the sums of each cluster, rounded once."""
         return self._batches.weights()  # type: ignore[return-value]
 
     @property
     def inertia(self) -> float:
-        """The inertia of all points since forget(), each with respect to the centroids at its time, rounded once."""
+        """The inertia of all points since forget(), rounded once. Each batch counts with the centroids at the time of
+        its add()."""
         return self._batches.inertia()
 
     @property
@@ -230,7 +231,8 @@ def kmeans_batches(
 
 
 def _moves(fit: KMeansBatches) -> bool:
-    """Moves the centroids. Returns False if they stay. Labels, counts and inertia then belong to the last pass."""
+    """Moves the centroids. Returns False if no centroid moved. In this case, labels, counts and inertia belong to the
+    last pass."""
     before = fit.centroids
     fit.move()
     return not np.array_equal(before, fit.centroids)

@@ -48,7 +48,7 @@ class Library:
     makes_memory = False  #: true if the library can allocate memory for results
 
     def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
-        """Returns a context in which the array's GPU and the given stream, if any, are current."""
+        """Returns a context that makes the array's GPU current, and also the given stream, if any."""
         return _NO_CONTEXT
 
     def export(self, source: Any, stream: int | None) -> Any:
@@ -166,7 +166,7 @@ class _Jax(Library):
 _LIBRARIES: dict[str, type[Library]] = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 
-_found: dict[type, Library] = {}  # maps types of arrays to the objects of their libraries
+_found: dict[type, Library] = {}  # maps the type of an array to the Library object
 
 
 def _library(source: Any) -> Library:
