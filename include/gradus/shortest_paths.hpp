@@ -84,7 +84,7 @@ struct ShortestRoute {
   RunReport report;
 };
 
-/// The sizes that determine the memory of a job, in addition to ShortestPathsOptions.
+/// The size of a job. Together with ShortestPathsOptions, it determines the memory that the job needs.
 struct ShortestPathsShape {
   std::int64_t vertices = 0;
   std::int64_t edges = -1;  ///< number of listed edges; -1: the input is a matrix of weights
@@ -124,8 +124,8 @@ concept Weight =
 
 }  // namespace detail
 
-/// Computes the shortest paths between all vertices of a graph given by its weights (N x N, N >= 0), whose elements are
-/// std::int32_t, std::int64_t, float or double.
+/// Computes the shortest paths between all vertices of a graph. `weights` is the N x N matrix of edge lengths (N >= 0).
+/// Its elements are std::int32_t, std::int64_t, float or double.
 ///
 /// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only in
 /// three cases: if predecessors are requested for floating-point weights, if a negative cycle must be identified, and

@@ -44,7 +44,8 @@ Fields facts_of(const Input& array) {
                         array.device_id());
 }
 
-/// Returns the number of elements before the first element that `To` cannot represent exactly, in C order from `data`.
+/// Returns the number of elements that `To` represents exactly, in C order, up to the first element that it does not
+/// represent.
 template <class To, class From>
 std::int64_t count_exact(const From* data, const Input& array, std::size_t dimension) {
   if (dimension == array.ndim()) return core::is_exact_in<To>(*data) ? 1 : 0;

@@ -49,7 +49,8 @@ void set_device(Execution& execution, const std::string& text) {
                    did_you_mean(text, names));
 }
 
-/// Converts a number to int. If the number is too large, throws UsageError. If it is too small, returns the least int.
+/// Converts a number to int. Throws UsageError for a number that is too large. Replaces a number that is too small by
+/// the least int.
 int narrow(const char* name, std::int64_t number) {
   constexpr int most = std::numeric_limits<int>::max();
   if (number > most)

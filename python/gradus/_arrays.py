@@ -97,7 +97,8 @@ def _numbers_of_frame(frame: Any, what: str) -> Host:
 def matrix(
     source: Any, what: str, dtype: np.dtype[Any] | None = None, stream: int | None = None
 ) -> Placed:
-    """Returns a two-dimensional array with contiguous rows in the source's memory, copied only to change layout or type.
+    """Returns a two-dimensional array with contiguous rows. Copies the source only if the layout or the type must
+    change.
 
     `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if the wanted
     type cannot represent an element exactly, and UsageError unless there are two dimensions.
