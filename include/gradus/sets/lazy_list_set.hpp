@@ -72,7 +72,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     }
   }
 
-  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
+  /// Return the number of removed nodes that are not yet freed, and the size of these nodes in bytes. Memory that the
+  /// keys have allocated does not count.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 

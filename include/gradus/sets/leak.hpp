@@ -11,8 +11,8 @@
 
 namespace gradus {
 
-/// No reclamation: removed nodes are kept until the destructor of the set. Shows the cost of the other methods, and
-/// suits a set from which few keys are ever erased.
+/// No reclamation: removed nodes are kept until the set is destroyed. A benchmark with this method shows what the other
+/// methods cost. The method suits a set from which keys are rarely erased.
 template <class Policy = set_policy>
 struct basic_leak {
   using policy = Policy;
