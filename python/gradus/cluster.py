@@ -720,14 +720,15 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
         for _ in range(self._n_init):
             start = self._called(self.init, read, self.n_clusters, random_state)
             result = self._fit_from(rows, start, weights, 1, 0, **limits)
-            # Equal clusters have equal inertia in any order, so labels need no comparison.
+            # scikit-learn also compares labels, so that the same clusters in another order do not count as better. Here
+            # their inertia is equal, so labels need no comparison.
             if best is None or result.inertia < best.inertia:
                 best = result
         assert best is not None
         return best
 
     def _print(self, result: KMeansResult, rows: Any) -> None:
-        """Prints scikit-learn's log of a fit; with restarts, the log of the best fit."""
+        """Prints scikit-learn's log of a fit. If there are restarts, prints only the log of the best fit."""
         print("Initialization complete")
         last = _iterations(result) - 1
         for number, step in enumerate(result.history[: last + 1]):
@@ -752,11 +753,12 @@ def _iterations(result: KMeansResult) -> int:
 
 
 class _MiniBatches:
-    """State of a fit by mini-batches: the sums of each cluster, and the weights that decide about reassignments."""
+    """State of a fit by mini-batches: the sums of each cluster, and the weights by which centroids are chosen for
+    reassignment."""
 
     def __init__(self, centers: Array) -> None:
         self.sums = KMeansBatches(centers)
-        self._credit = np.zeros(len(centers))  # weight that a centroid received instead of points at a reassignment
+        self._credit = np.zeros(len(centers))  # for each reassigned centroid, a weight in place of its missing points
         self._points_since_reassignment = 0
 
     def step(self, model: MiniBatchKMeans, rows: Array, weights: Array | None, random_state: Any) -> float:
@@ -794,7 +796,7 @@ class _MiniBatches:
 
 
 class _EarlyStop:
-    """scikit-learn's rules by which a fit by mini-batches stops early, and its log."""
+    """Applies scikit-learn's rules for the early stop of a fit by mini-batches, and prints its log."""
 
     def __init__(self, model: MiniBatchKMeans, samples: int, steps: int, tolerance: float) -> None:
         self._model, self._steps, self._tolerance = model, steps, tolerance
@@ -804,7 +806,8 @@ class _EarlyStop:
         self._steps_without_gain = 0
 
     def after(self, step: int, inertia: float, movement: float) -> bool:
-        """Returns true if the fit stops after this step. Steps count from 1; the first has the inertia of the initial centroids."""
+        """Returns true if the fit stops after this step. Steps count from 1. In step 1, `inertia` belongs to the
+        initial centroids."""
         mean = inertia / self._model._batch_size
         self.mean_inertia = mean if step <= 2 else self.mean_inertia * (1 - self._share) + mean * self._share
         here = f"step {step}/{self._steps}"
@@ -989,15 +992,17 @@ class MiniBatchKMeans(_BaseKMeans):
         self._init_size = min(size, samples)
 
     def _refuse_bad_numbers(self, rows: Array, weights: Array | None) -> None:
-        """Raises InputError for the first bad number of all rows, since batches are samples with other row numbers."""
+        """Checks all rows at once. The errors of batches would not name the row numbers of X. Raises InputError for the
+        first bad number."""
         kmeans_predict(np.zeros((1, rows.shape[1]), rows.dtype), rows, weights=weights, **self._where())
 
     def _variance(self, rows: Array) -> float:
-        """Returns the mean variance of the columns, as the inertia of one cluster."""
+        """Returns the mean variance of the columns. It is computed from the inertia of a single cluster."""
         return kmeans(rows, 1, init="first", max_iterations=1, **self._where()).inertia / rows.size
 
     def _best_start(self, read: Any, rows: Array, weights: Array | None, init: Any, random_state: Any) -> Array:
-        """Returns the initial centroids of the smallest inertia among n_init choices, measured on random rows."""
+        """Chooses initial centroids n_init times. Returns the ones with the smallest inertia on a random sample of the
+        rows."""
         chosen = random_state.randint(0, len(rows), self._init_size)
         best: Array | None = None
         least = math.inf
@@ -1034,7 +1039,7 @@ class MiniBatchKMeans(_BaseKMeans):
 
 
 def _cumulative_weights(weights: Array | None, samples: int) -> Array:
-    """Returns the cumulated probabilities of the rows, by which RandomState.choice() draws with replacement."""
+    """Returns the cumulated probabilities of the rows. RandomState.choice() draws rows from them with replacement."""
     cumulative = np.cumsum(np.ones(samples) if weights is None else weights, dtype=np.float64)
     if not cumulative[-1] > 0:
         raise InputError.about("sample_weight", "all weights are 0; a point of positive weight is needed")
@@ -1047,7 +1052,8 @@ def _movement(before: Array, after: Array) -> float:
 
 
 def _in_type_of_first_batch(rows: Any, dtype: np.dtype[Any]) -> Any:
-    """Converts a batch to the type of the sums. Raises InputError if the type does not represent all elements."""
+    """Converts a batch to the type of the first batch. Raises InputError if this type does not represent all elements.
+    """
     if rows.dtype != dtype:
         _numbers.refuse_rounding(rows.data if issparse(rows) else rows, "X", dtype, "the first batch")
     return rows.astype(dtype, copy=False)

@@ -82,8 +82,8 @@ def _checked(communicator: Any) -> Any:
 
 
 def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
-    """Calls prepared() on all processes. If the call fails on one process, all processes raise an error. Otherwise the
-    other processes would wait for that process."""
+    """Calls prepared() on all processes. If the call fails on one process, all processes raise an error, so that no
+    process waits for the failed one."""
     caught: Exception | None = None
     try:
         result = prepared()
@@ -102,7 +102,8 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
 
 
 def end_for_all(communicator: Any, error: Exception) -> NoReturn:
-    """Raises an error that was found before the call began. The processes that wait in the call raise it, too."""
+    """Raises an error that this process found before a call. The other processes already wait in the call, and they
+    raise the error, too."""
 
     def prepared() -> NoReturn:
         raise error
