@@ -115,8 +115,8 @@ struct PairHistogramOptions {
 /// Optional inputs besides the points.
 template <class T>
 struct PairHistogramMemory {
-  /// If this matrix (m x d) is not empty, pairs of a point and a row of the matrix are counted, otherwise pairs of
-  /// points.
+  /// If this matrix (m x d) is not empty, the call counts pairs of a point and a row of the matrix. Otherwise it counts
+  /// pairs of points.
   MatrixView<const T> others = {};
   VectorView<const T> weights = {};  ///< one weight per point, or empty
   /// One weight per row of `others`; must be given if `weights` and `others` are both given, otherwise empty.
@@ -137,7 +137,7 @@ struct PairHistogramResult {
   RunReport report;  ///< `rechecked` is the share of all pairs that a filter left to the canonical rule
 };
 
-/// The sizes that determine the memory of a job, in addition to PairHistogramOptions.
+/// The size of a job. Together with PairHistogramOptions, it determines the memory that the job needs.
 struct PairHistogramShape {
   std::int64_t points = 0;
   std::int64_t others = 0;  ///< number of rows of `others`; 0: pairs of points are counted
@@ -204,7 +204,7 @@ GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(const PairHistogram
 /// Throws UsageError if the box is empty, invalid, or open in one of these columns.
 GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box, const std::string& periodic = "xyz",
                                            const std::string& dimensions = {});
-/// Returns true if the options have a box that repeats in all measured columns.
+/// Returns true if the options have a box and if the box repeats in all measured columns.
 GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options);
 
 /// Derived quantities of physics, one value per bin.

@@ -141,8 +141,8 @@ struct GRADUS_EXPORT lock_policy {
   };
   /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// Pauses about as long as one turn of a queue of sixteen threads takes, before it yields the core. If the turn of a
-  /// thread comes after the thread has yielded its core, all threads behind it are delayed.
+  /// Pauses before it yields the core. The pauses take about as long as one turn of a queue of sixteen threads. If the
+  /// turn of a thread comes after the thread has yielded its core, all threads behind it are delayed.
   using patient_spinner = basic_spinner<512>;
 
   /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.

@@ -1,5 +1,5 @@
-/// tas_lock: a single flag. A waiting thread sets the flag again and again, until it finds that the flag was clear
-/// before. The thread then has the lock.
+/// tas_lock: a single flag. A waiting thread sets the flag again and again. When it finds that the flag was clear
+/// before, the thread has the lock.
 #pragma once
 
 #include <chrono>
