@@ -274,7 +274,7 @@ struct KMeansPrediction {
   RunReport report;             ///< `rechecked` covers all assignments
 };
 
-/// The sizes that determine the memory of a fit, in addition to KMeansOptions.
+/// The size of a fit. Together with KMeansOptions, it determines the memory that the fit needs.
 struct KMeansShape {
   std::int64_t points = 0;
   std::int64_t dimensions = 0;

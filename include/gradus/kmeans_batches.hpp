@@ -70,8 +70,9 @@ class GRADUS_EXPORT KMeansBatches {
 
   /// Forgets all points: the sums, counts and the inertia become zero. The centroids stay.
   void forget();
-  /// Forgets the points of one cluster, and moves its centroid to `centroid`, d coordinates. The inertia keeps them.
-  /// Throws UsageError for a cluster out of range, and InputError for a centroid that kmeans() would refuse.
+  /// Forgets the points of one cluster, and moves its centroid to `centroid`, d coordinates. The inertia still includes
+  /// the forgotten points. Throws UsageError for a cluster out of range, and InputError for a centroid that kmeans()
+  /// would refuse.
   void replace(std::int64_t cluster, VectorView<const T> centroid);
 
   /// Returns the present centroids, which stay valid until the next call that moves them.
@@ -81,12 +82,13 @@ class GRADUS_EXPORT KMeansBatches {
   const std::vector<std::int64_t>& counts() const;
   /// Returns the total weight of each cluster, rounded once. Without weights, each point has weight 1.
   std::vector<double> weights() const;
-  /// Returns the inertia of all points that were added since forget(), each with respect to the centroids of that time,
-  /// rounded once to double and defined as for a fit. Throws InputError if it exceeds the range of double.
+  /// Returns the inertia of all points that were added since forget(), rounded once to double and defined as for a fit.
+  /// Each batch counts with the centroids at the time of its add(). Throws InputError if the inertia exceeds the range
+  /// of double.
   double inertia() const;
 
   /// Returns the whole object as the bytes of a .npz file: to continue later, or to merge() the sums in another
-  /// process. Takes the memory of the sums twice. Throws Error beyond 4 GiB.
+  /// process. Needs twice the memory of the sums. Throws Error if the file would exceed 4 GiB.
   std::vector<std::byte> save() const;
   /// Returns an object equal to the saved one. Throws InputError if the bytes are damaged or belong to another element
   /// type.

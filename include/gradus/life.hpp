@@ -204,7 +204,7 @@ struct LifeOptions {
   bool until_stable = false;
 };
 
-/// Memory for results. For an empty view, the call allocates host memory.
+/// Memory for results. If a view is empty, the call allocates host memory for this result.
 struct LifeMemory {
   /// As large as the grid; may be the memory of the input. Must be empty on `plane`.
   LifeGridSpan cells = {};
@@ -228,12 +228,12 @@ struct LifeResult {
   LifePopulation population;          ///< number of live cells; if `background` is true: number of dead cells
   std::int64_t generations = 0;       ///< number of computed generations: N, or fewer if `until_stable` found a cycle
   std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to `generations`; empty unless requested
-  std::optional<LifeCycle> cycle;     ///< found by `until_stable` before the limit
+  std::optional<LifeCycle> cycle;     ///< the cycle that `until_stable` found, if any
   RunReport report;
 };
 
-/// The sizes that determine the memory of a job, in addition to LifeOptions. On `plane`, height and width are the size
-/// of the largest rectangle of live cells.
+/// The size of a job. Together with LifeOptions, it determines the memory that the job needs. On `plane`, height and
+/// width are the size of the largest rectangle of live cells.
 struct LifeShape {
   std::int64_t height = 0;
   std::int64_t width = 0;
