@@ -27,9 +27,9 @@ class basic_cna_lock {
     if (try_lock()) return;
     alignas(lock_padding) node own;
     own.memory_node = Policy::memory_node();
-    // acquire: if the queue is not empty, this thread sees the initialisation of the last node before this thread
-    // accesses that node. If the queue is empty, this thread sees the writes of the previous holder. release: the next
-    // thread sees the initialisation of `own`.
+    // acquire: if the queue is not empty, the initialisation of the last node is visible to this thread before the
+    // thread accesses that node. If the queue is empty, this thread sees the writes of the previous holder. release:
+    // the initialisation of `own` is visible to the next thread.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
       // release: a thread that reaches `own` through this link sees the initialisation of `own`.
@@ -121,7 +121,8 @@ class basic_cna_lock {
     passed_last_ = last;
   }
 
-  // Returns the node behind `one`. The thread of this node has already arrived and is about to link the node.
+  // Returns the node of the thread that follows the thread of `one`. The following thread has already arrived, and its
+  // link may appear only after a moment.
   static node* next_of(node& one) noexcept {
     typename Policy::spinner spinner;
     for (;;) {

@@ -30,7 +30,7 @@ class GRADUS_EXPORT lock_node_pool {
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
-  ~lock_node_pool() {  // for other policies; the pool of lock_policy is never destroyed
+  ~lock_node_pool() {  // never runs for lock_policy, whose pool lives as long as the process
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
