@@ -4,7 +4,7 @@
 file(GLOB gradus_rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
 list(TRANSFORM gradus_rooms REPLACE "/problem.hpp$" "")
 
-# GRADUS_PROBLEMS, if the user sets it, selects some of the problems. From here on, it lists the problems that are built.
+# The user may set GRADUS_PROBLEMS to select some of the problems. From here on, it lists the problems that are built.
 set(GRADUS_PROBLEMS "" CACHE STRING "Problems to build, for example kmeans;life; empty: all of them")
 list(SORT GRADUS_PROBLEMS)
 list(REMOVE_DUPLICATES GRADUS_PROBLEMS)

@@ -32,9 +32,9 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# Returns options for code that takes longer to compile than to run. Under the sanitizers, they turn optimisation off.
-# Otherwise, if CMake's default release flags apply, they are `level` (-O1 or -Os). -Os compiles as fast as -O1, and its
-# code is a third smaller.
+# Returns options for code that takes longer to compile than to run. Under the sanitizers, the options turn optimisation
+# off. In a build with CMake's default release flags, the option is `level` (-O1 or -Os). -Os compiles as fast as -O1,
+# and its code is a third smaller.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)
@@ -67,8 +67,9 @@ if(GRADUS_SANITIZE MATCHES "address")
 endif()
 
 if(GRADUS_SANITIZE MATCHES "thread")
-  # GCC's runtime orders threads by means that the sanitizer does not see, so every parallel loop would look like a
-  # race. Archer, a tool that LLVM's runtime loads, reports each fork, barrier, lock and task to the sanitizer.
+  # GCC's OpenMP runtime synchronizes threads in a way that the sanitizer does not see. So every parallel loop would
+  # look like a race. Archer, a tool that LLVM's runtime loads, reports each fork, barrier, lock and task to the
+  # sanitizer.
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "The thread sanitizer sees OpenMP only with clang++; use the preset tsan.")
   endif()

@@ -1,4 +1,4 @@
-"""Times the reading of tables by Gradus, pandas and pyarrow, alternately, on the same cores.
+"""Compares how fast Gradus, pandas and pyarrow read tables. The libraries read in turn, on the same cores.
 
 usage: compare.py READ_TABLE FOLDER [REPEATS [MEBIBYTES]]
 
