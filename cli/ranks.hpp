@@ -63,7 +63,8 @@ class RankedJob {
 /// Returns the default GPU of this process. The processes of a machine are assigned to its GPUs in turn.
 int gpu_of_rank(const RankedJob& job);
 
-/// Sends the strings that work() returns on the first rank to all ranks. They must not contain NUL. Collective.
+/// Calls work() on the first rank, and sends the strings that it returns to all ranks. The strings must not contain
+/// NUL. Collective.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
 
 /// Returns a note if ranks are bound to fewer CPUs than their share of the machine, otherwise "". `threads` is the

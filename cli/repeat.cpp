@@ -80,7 +80,8 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-/// Returns true if the name is an existing file, an array of a file (file.npz:array), or a pattern of names.
+/// Returns true if the name refers to an existing file. It may also name an array in a file (file.npz:array), or be a
+/// pattern of names.
 bool names_a_file(const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(name, none)) return true;

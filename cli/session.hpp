@@ -54,7 +54,7 @@ std::size_t width_of(std::string_view text);
 std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
-  /// Set from the common options; `stop` is requested by signals, and `progress` draws the bar.
+  /// The common options set these members. Signals request `stop`, and `progress` draws the bar.
   Execution execution;
   bool names_gpu = false;        ///< true if --device names a GPU by its number
   std::optional<int> gpu_count;  ///< the number of GPUs that --gpus asks for; 0: all

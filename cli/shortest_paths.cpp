@@ -1,4 +1,5 @@
-// `gradus shortest-paths`: reads a graph, finds all shortest paths, writes distances and predecessors, prints a route.
+// `gradus shortest-paths`: reads a graph, finds all shortest paths, and writes distances and predecessors. Can also
+// print a route.
 #include "gradus/shortest_paths.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ struct Arguments {
   files::GraphReadOptions reading;
   std::string dtype;  ///< type of the weights in a text file; empty: the narrowest type that holds them
   ShortestPathsOptions options;
-  std::vector<std::string> sources;  ///< names of the vertices in the file
+  std::vector<std::string> sources;  ///< vertices of --sources, by their names in the file
   std::string from;
   std::string to;
 
@@ -152,7 +153,7 @@ std::string route_text(const Vertices& vertices, const Route<T>& route) {
   return text + "\n";
 }
 
-/// Calls the library. Translates vertices in its messages to the names in the file.
+/// Calls the library. In messages of the library, replaces the numbers of vertices by the names in the file.
 template <class T, class Function>
 decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& vertices, bool is_text,
                                const Function& function) {
@@ -266,7 +267,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   const std::int64_t n = vertices.count;
   const std::int64_t rows = options.sources.empty() ? n : std::ssize(options.sources);
 
-  // Opens the files first, so that a directory that cannot be written fails before the work.
+  // Opens the files first. If the directory is not writable, the command then fails before the long computation.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* distances_file = nullptr;
   core::AtomicFile* predecessors_file = nullptr;

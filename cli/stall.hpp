@@ -23,8 +23,8 @@ class WatchedCommunicator final : public Communicator {
   ~WatchedCommunicator() override;
 
   /// Sets the limit in seconds; 0: no limit. The default limit is the longer of two times. One is `usual`. The other
-  /// one is twenty times the longest time that this rank has worked between two calls. It is suitable because all ranks
-  /// have about the same work.
+  /// one is twenty times the longest time that this rank has worked between two calls. All ranks have about the same
+  /// work, so no call should wait that long.
   void set_limit(double seconds);
   static constexpr double usual = 600;
   static constexpr double most = 1e9;

@@ -21,7 +21,7 @@ namespace gradus::cli {
 namespace {
 
 termios before{};
-std::atomic<bool> is_changed{false};  ///< release-acquire flag; if it is set, `before` is valid
+std::atomic<bool> is_changed{false};  ///< if set, `before` is valid; stored with release, loaded with acquire
 
 constexpr std::string_view other_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
 constexpr std::string_view this_screen = "\x1b[0m\x1b[?25h\x1b[?1049l";

@@ -1,5 +1,5 @@
-# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test, which runs in one process. If
-# each GoogleTest test had a process, CTest would start a thousand processes, and each row of a ladder would prepare the
+# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test, which runs in one process. With
+# one process per GoogleTest test, CTest would start a thousand processes, and each row of a ladder would prepare the
 # cases again. The output of a suite names the test that failed. A suite counts as skipped if all its tests are skipped.
 # Ladders take longest and start first.
 #
