@@ -414,7 +414,7 @@ class Counter {
     part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == pairs.both;
   }
 
-  /// Returns the host memory of the variant that ran.
+  /// Returns the host memory that the variant needed in this run.
   std::uint64_t memory_of(MatrixView<const T> points, const PairHistogramOptions& options,
                           const PairHistogramMemory<T>& memory, const std::string& variant) const {
     Execution ran = session_.execution;

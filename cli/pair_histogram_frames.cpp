@@ -78,7 +78,7 @@ bool FrameRange::needs_count() const { return step_ < 0 || first_.value_or(0) < 
 
 void FrameRange::resolve(std::int64_t frames) {
   if (single_) {
-    // If the file does not have the frame, the range is empty. The nearest frame is not selected instead.
+    // If the file does not have the frame, the range is empty. It does not become the nearest frame.
     const std::int64_t wanted = *first_ < 0 ? *first_ + frames : *first_;
     first_ = wanted < 0 ? most : wanted;
     return;

@@ -24,7 +24,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// Properties of a file that the ranks must agree on.
+/// Properties of a file. They must be equal on all ranks.
 struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -116,8 +116,8 @@ void require_same_names(const std::vector<std::string>& files, const std::vector
   }
 }
 
-/// Returns the number of columns and the type of the files. Files without rows may differ from these. Throws InputError
-/// if files with rows differ from each other.
+/// Returns the common number of columns and the common type of all files with rows. Throws InputError if these files
+/// differ from each other. Files without rows may have other columns and another type.
 Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
   const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
   if (first == heads.end()) return heads.front();
@@ -156,8 +156,8 @@ class WholeFiles {
     return heads;
   }
 
-  /// Adds the contents of the files besides the numbers: names, weights and dropped rows. If there is only one file and
-  /// it is a picture, adds the shape of the picture.
+  /// Adds everything that the files contain in addition to the numbers: names, weights and dropped rows. If there is
+  /// only one file and it is a picture, adds the shape of the picture.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;
@@ -286,7 +286,8 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   for (std::size_t file = 0; file < heads.size(); ++file) {
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
-    // The number of the file's first row, counted from this rank's first row. It may be negative.
+    // The distance from this rank's first row to the file's first row. It is negative if the file begins on an earlier
+    // rank.
     const std::int64_t at = result.files[file].first - begin;
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);

@@ -13,8 +13,8 @@ struct Processes {
   bool speaks = true;
 };
 
-/// Reads the environment variables that mpirun (Open MPI, MPICH and derivatives) or srun set. Returns one process if
-/// there are none.
+/// Reads the environment variables that mpirun (Open MPI, MPICH and derivatives) or srun set. If these variables are
+/// missing, returns one process.
 Processes started_processes();
 
 /// Throws UnsupportedError, with the reason `why`, if this is one of several processes that cannot be ranks of one job.

@@ -100,8 +100,8 @@ void add_device(Options& options, Session& session) {
                 {.choices = bench::names_of<Device>()});
 }
 
-/// Adds --gpus. resolve_gpus() sets Execution::gpus if the value is no list, because an invalid command line is refused
-/// first.
+/// Adds --gpus. The parser only stores a number of GPUs or "all". resolve_gpus() later finds these GPUs, so that an
+/// invalid command line is reported without a search for GPUs.
 void add_gpus(Options& options, Session& session) {
   options.ineffective_if(
       options.value("--gpus", "all|N|LIST",
@@ -122,7 +122,8 @@ void add_gpus(Options& options, Session& session) {
       });
 }
 
-/// Sets the GPUs that --gpus asks for. Throws UnsupportedError on ranks, and if there are not that many GPUs.
+/// Sets the GPUs that --gpus asks for. Throws UnsupportedError if the program runs as several ranks, or if the machine
+/// has fewer GPUs.
 void resolve_gpus(Session& session) {
   Execution& execution = session.execution;
   if (!session.gpu_count && execution.gpus.empty()) return;
@@ -317,7 +318,7 @@ struct Failure {
 };
 
 /// Returns the failure for an error. If a mapped file has been truncated, results computed from the file are
-/// meaningless, so the failure is about the truncated file instead.
+/// meaningless. In this case, the failure reports the truncated file instead.
 Failure failure_of(const Error& error) {
   const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);

@@ -20,8 +20,8 @@ namespace gradus::cli {
 
 class RankedJob {
  public:
-  /// Joins the other `processes`. Throws UnsupportedError if the library is missing, or if it was built for an MPI that
-  /// is not mpirun's. `stall_limit` is in seconds and also applies to the start of MPI; 0: no limit.
+  /// Joins the other `processes`. Throws UnsupportedError if the library is missing, or if it was built for another MPI
+  /// than the one of mpirun. `stall_limit` is in seconds and also applies to the start of MPI; 0: no limit.
   static std::shared_ptr<RankedJob> join(const Processes& processes, double stall_limit, const std::stop_token& stop);
   RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop);
   RankedJob(const RankedJob&) = delete;
