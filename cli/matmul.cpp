@@ -376,7 +376,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   };
   const std::uint64_t forecast = memory_with(options, session.execution);
   execution::check_memory(forecast, session.execution);
-  // Opens the file first, so that a path that cannot be written fails before the work.
+  // Opens the file first. If the path is not writable, the command then fails before the long computation.
   Destination destination(arguments.output, session.execution.stop);
   if (destination.is_file()) {
     if (destination.format() == TableFormat::npy) {

@@ -398,7 +398,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
     return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
   const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
   const JsonValue machine = file["facts"]["machine"];
-  Report known = report;  // without inputs that the present file does not name; an older result may have such inputs
+  Report known = report;  // only the inputs that the present file names; an older result may have others
   std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
   for (const bench::Claim& claim : experiment.claims)
@@ -506,7 +506,7 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     add_claims(page,
                file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
-  const bool of_scaling = file.has("scaling");  // true if the inputs are one job with several numbers of ranks
+  const bool of_scaling = file.has("scaling");  // true if the inputs differ only in the number of ranks or GPUs
   if (of_scaling) add_scaling(page, file["scaling"]);
   else add_inputs(page, report);
   for (const Group& group : report.groups) {

@@ -68,7 +68,7 @@ using PageFacts = std::vector<std::pair<std::string, std::string>>;
 class Page {
  public:
   explicit Page(std::string_view title);
-  /// Adds a heading. Level 1 is the title of the page, which the page already has.
+  /// Adds a heading. Level 1 is reserved for the title, which the page already has.
   void heading(int level, std::string_view text);
   void paragraph(std::string_view text);
   void faint(std::string_view text);

@@ -65,7 +65,7 @@ void add_seconds(Page& page, const JsonValue& seconds) {
   if (!chart.places.empty()) page.chart(chart);
 }
 
-/// Lists of numbers by name, from a summary or its parts. Each list becomes a line of a chart.
+/// Lists of numbers by name, from a summary or its parts. In a chart, each list is a line.
 using Lists = std::vector<std::pair<std::string, std::vector<Series>>>;
 
 void add_to(Lists& lists, const std::string& key, Series series) {
@@ -188,7 +188,7 @@ void add_summary(Page& page, const JsonValue& summary) {
   const std::string problem = summary["problem"].text();
   std::string title = with_spaces(problem);
   if (summary.has("input") && summary["input"].json().is_string()) title += " of " + summary["input"].text();
-  summary["seconds"].members();  // throws if "seconds" is missing, which every summary has
+  summary["seconds"].members();  // every summary has "seconds"; this call throws if the member is missing
   page.heading(2, title);
   add_members(page, summary, "", summary.has("edges") ? summary["edges"].json() : nlohmann::ordered_json());
 }
