@@ -85,7 +85,7 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
           core::seconds_since(start)};
 }
 
-/// The errors of function() name the files of its arguments.
+/// Calls the function. If it throws an error about an argument, the error names the file of this argument.
 template <class Function>
 decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
   return naming_files({{"points", arguments.input},
@@ -94,7 +94,7 @@ decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
                       std::forward<Function>(function));
 }
 
-/// Returns the settings of the call for a block. Its progress counts the rows of all blocks.
+/// Returns the settings for the call that computes a block. The progress of this call counts the rows of all blocks.
 Execution of_block(const Execution& execution, std::int64_t first_row, std::int64_t all_rows) {
   Execution result = execution;
   if (execution.progress)
@@ -109,7 +109,7 @@ Execution of_block(const Execution& execution, std::int64_t first_row, std::int6
 template <class T, class Compute, class Write>
 Json for_blocks(const PredictArguments& arguments, const Session& session, Inputs& inputs, std::string_view computing,
                 std::uint64_t result_bytes, const Compute& compute, const Write& write) {
-  // The call for a block takes at most about twice the memory of the block in addition.
+  // Maximum size of a block. In addition to the block, its call needs up to about twice this memory.
   constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 20;
   const std::uint64_t limit = session.execution.memory_limit;
   const std::uint64_t bytes = limit == 0 ? usual_bytes : std::min(usual_bytes, limit / 4);

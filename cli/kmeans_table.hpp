@@ -43,8 +43,8 @@ std::string heading_of(const files::RowNames* names);
 /// Returns the name of a row. If rows have no names, returns the row number, counted from 0.
 std::string row_name(const files::RowNames* names, std::int64_t row);
 
-/// Formats a line for each point, whose numbers begin with `first_row`, and before row 0 the line "row,label". If rows
-/// have names, uses the names and their heading. Calls put(text) chunk by chunk.
+/// Formats a line for each point. The points are numbered from `first_row`. Before the line of row 0, adds the line
+/// "row,label". If rows have names, uses the names and their heading. Calls put(text) chunk by chunk.
 void put_labels(VectorView<const std::int32_t> labels, std::int64_t first_row, const files::RowNames* names,
                 const std::stop_token& stop, const std::function<void(std::string_view)>& put);
 

@@ -288,7 +288,7 @@ int run_view(const Arguments& arguments, Session& session) {
 
 int run_once(const Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
-  // Opens the file first, so that a path that cannot be written fails before the work.
+  // Opens the file first. If the path is not writable, the command then fails before the long computation.
   std::optional<core::AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
   const LifePattern pattern = files::read_life(arguments.input, reading_of(session));

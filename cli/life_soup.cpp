@@ -21,8 +21,8 @@ namespace gradus {
 
 namespace cli {
 
-/// The symmetry group of the cells. A group consists of rotations about the centre and reflections, and has its usual
-/// mathematical name.
+/// The symmetry group of the cells, by its usual mathematical name. A group consists of reflections, and of rotations
+/// about the centre.
 enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
 
 }  // namespace cli

@@ -51,7 +51,7 @@ class LifeSteps {
   const Execution& execution_;
   LifePopulation population_;
   RunReport report_;
-  /// Keeps the results that a step has computed for the next steps. Null if the tree algorithm is not used.
+  /// Results of earlier steps, which speed up the next steps. Null if the tree algorithm is not used.
   std::unique_ptr<life_detail::Universe> universe_;
   bool is_read_ = true;  ///< true if `pattern_` is the current state of the universe
 };

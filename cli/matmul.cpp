@@ -315,7 +315,7 @@ void write_product(Destination& destination, const Plan& plan, const Buffer<T>& 
 
 std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, MatmulAccuracy permitted,
                          const Outcome& outcome, const Accuracy& accuracy, bool measured, double seconds) {
-  // The variant that ran may be more accurate than the user requires, so the text names both accuracies.
+  // The variant that ran may be more accurate than the accuracy that the user required. So the text names both.
   std::string ran;
   if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
     const std::string_view asked = to_string(permitted);
@@ -360,7 +360,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // The bytes of the inputs after conversion to this type. A .npy file that has this type needs no conversion.
+  // Bytes of the converted inputs. A .npy file that already has this type is not converted and does not count.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
