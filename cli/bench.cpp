@@ -154,8 +154,8 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// If an experiment was named, returns the reason why options for axes have no effect: the experiment sets the axes.
-// Otherwise returns "".
+// If the user named an experiment, returns the reason why options for axes have no effect: the experiment sets the
+// axes. Otherwise returns "".
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
@@ -180,7 +180,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis that several problems may share. All these problems share one option for it.
+/// An axis, and the problems that have it. The command line has one option for all these problems.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -252,7 +252,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
   for (const bench::Bench& part : parts)
     for (const std::string& file : part.workloads->files()) inputs.push_back(file);
   require_no_input_overwritten({arguments.json_file, arguments.page_file}, inputs);
-  // Opens the files first, so that a file that cannot be written fails before the measurement.
+  // Opens the files first. If a file is not writable, the command then fails before the measurement.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
   std::optional<core::AtomicFile> page;

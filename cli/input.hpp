@@ -38,9 +38,9 @@ void require_one_standard_input(const std::vector<std::string>& paths);
 
 using bench::require_table_for_header;
 
-/// These functions read values that belong to points of type T, for example weights. If a binary file has another type,
-/// they throw InputError, because rounding without notice would change the job. Numbers in text are rounded to T. The
-/// type that `reading` requests is ignored.
+/// The functions below read values that belong to points of type T, for example weights. If a binary file has another
+/// type, they throw InputError, because rounding without notice would change the job. Numbers in text are rounded to T.
+/// The type that `reading` requests is ignored.
 template <class T>
 files::Points read_points_as(const std::string& path, files::ReadOptions reading);
 template <class T>

@@ -224,11 +224,11 @@ Execution without_ranks(const Execution& execution) {
   return result;
 }
 
-/// Returns the settings for a computation without the other ranks, and on one GPU at most.
+/// Returns the settings for a computation without the other ranks and on at most one GPU.
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
-/// If the fit was fast, fits again with more restarts. If this improves the result, returns a hint to use more
-/// restarts. In all other cases, returns "".
+/// If the fit was fast, fits again with more restarts. If the new fit is better, returns a hint to use more restarts.
+/// In all other cases, returns "".
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
