@@ -121,8 +121,8 @@ class SetWorkload : public Workload {
 
  private:
   struct RowStatistics {
-    std::size_t peak_garbage = 0;  ///< maximum over all runs of the memory that awaits reclamation, in bytes
-    std::int64_t leaked = 0;       ///< maximum over all runs of the memory that the set's destruction leaves, in bytes
+    std::size_t peak_garbage = 0;  ///< bytes of memory that awaits reclamation, maximum over all runs
+    std::int64_t leaked = 0;       ///< bytes that remain allocated after the set's destruction, maximum over all runs
     double yes = 0;
   };
 

@@ -220,8 +220,8 @@ class Paths : public Workload {
     return graph.paths(options, execution_of(row, stop_));
   }
 
-  /// Compares the rows of `result` with the oracle's. `result` has a row for each source only, but compare() needs
-  /// whole matrices. The oracle's rows therefore replace the missing rows.
+  /// Compares the rows of `result` with the same rows of the oracle. `result` has a row for each source only, but
+  /// compare() needs whole matrices. The oracle's rows therefore replace the missing rows.
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);
@@ -237,8 +237,8 @@ class Paths : public Workload {
     return compare<T>(graph, result, truth);
   }
 
-  // Runs every row once, untimed. This run warms up caches and memory, and its peak memory is measured. For integer
-  // weights, also compares the results of all rows with each other.
+  // Runs every row once, untimed. This run warms up caches and memory, and measures peak memory. For integer weights,
+  // also compares the results of all rows with each other.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;

@@ -42,7 +42,7 @@ struct VerifyRow {
   std::string variant;
   std::string dtype;
   core::Contract contract;
-  std::string skipped;     ///< reason why no case ran; empty if some did
+  std::string skipped;     ///< reason why no case ran; empty if at least one ran
   std::int64_t cases = 0;  ///< number of (case, seed) pairs that ran
   std::int64_t cases_passed = 0;
   /// Number of (case, seed) pairs that did not run, because the contract or the variant does not cover them.

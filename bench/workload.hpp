@@ -57,7 +57,7 @@ struct Row {
   double speedup = 0;         ///< speed-up over the group's first row
   /// Shares of the ceilings of these threads or this GPU. A share is NaN if the ceiling was not measured.
   std::vector<std::pair<double Ceilings::*, double>> shares;
-  std::optional<std::uint64_t> memory_bytes;  ///< peak memory, without the input
+  std::optional<std::uint64_t> memory_bytes;  ///< peak memory that the job needs in addition to the input
   double rechecked = 0;                       ///< share of the work that a filter passed on to higher precision
   std::vector<Figure> figures;                ///< problem-specific figures; all rows of a group have the same keys
 };

@@ -49,9 +49,8 @@ RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
 SUMS = (8, 128, 2048, 32768)  # numbers of words, in addition to those that the inputs need
 FILES = 16
 NODES = tuple(2**power for power in range(11))
-# The targets.
 TARGETS = {"ranks": 1.10, "weak": 0.90, "files": 1.02, "model": 0.15, "rule": 0.90}
-# The fields of a result that depend on where and how the result was computed.
+# Fields of a result that may differ between jobs: they state where and how the result was computed.
 OF_THE_RUN = ("variant", "command", "directory", "device", "gpus", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
 
 
@@ -65,8 +64,8 @@ class Shape:
 
     @property
     def words(self):
-        """Returns the number of words in the sum of an iteration: for each centroid, two words per column and a
-        count, plus a word of state."""
+        """Returns the number of words in the sum of an iteration. Each centroid has two words per column and a count.
+        In addition, there is one word of state."""
         return self.k * (2 * self.d + 1) + 1
 
     def of(self, rows):
@@ -357,7 +356,7 @@ class Scaling:
             # The time that a single rank would need for as many rows as each rank of this job has.
             alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)
             modelled = self.model_seconds(job, model, link)
-            # A fit makes one sum more than it has iterations.
+            # A fit with i iterations makes i + 1 sums.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
             apart = self.apart(job).median()
             of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
