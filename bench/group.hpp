@@ -48,7 +48,7 @@ struct TeamCeilings {
 
 struct Report {
   std::string problem;
-  std::vector<TeamCeilings> ceilings;  ///< ceilings for each number of threads, and for the GPU, of the rows
+  std::vector<TeamCeilings> ceilings;  ///< of each number of threads that rows have, and of the GPU
   std::vector<Group> groups;
 
   bool right() const;
@@ -69,8 +69,8 @@ bool same_settings(const Row& first, const Row& second);
 /// the reason.
 std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& support, const VariantRun& run);
 
-/// Measures the benches one after another, and the machine's ceilings in the same run. Results are verified before
-/// timing. Throws UsageError for an unknown variant.
+/// Measures the benches one after another, and the machine's ceilings in the same run. Verifies the results before it
+/// measures times. Throws UsageError for an unknown variant.
 Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks);
 
 Table table(const Group& group);

@@ -19,7 +19,7 @@ struct Sample {
 };
 
 struct Job {
-  /// Runs the job once. Only the returned `seconds` count as its time, not the rest of the call.
+  /// Runs the job once. The time of the job is `seconds` in the result. The rest of the call does not count.
   std::function<Sample()> run;
   std::vector<Sample> samples;
 };

@@ -63,7 +63,7 @@ struct Locking {
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
-/// Fits the same points, always from the same k initial centroids.
+/// A workload in which every row fits the same points from the same k initial centroids.
 template <class T>
 class Fit : public Workload {
  public:
@@ -200,7 +200,7 @@ class Fit : public Workload {
     return verified;
   }
 
-  // In each row, fits all points once, untimed. This fit warms up caches and memory, and its peak memory is measured.
+  // For each row, fits all points once, untimed. This fit warms up caches and memory, and measures peak memory.
   // Compares the production variants with each other. Compares the inertia of every other variant with the inertia of a
   // production variant. Returns false if no production variant ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
@@ -239,7 +239,7 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  /// For each row: the seconds of each iteration, over all samples.
+  /// for each row, the seconds of each iteration over all samples
   std::vector<std::vector<double>> iteration_seconds_;
   std::vector<double> inertias_;  ///< for each row: inertia of its fit
 };

@@ -233,8 +233,8 @@ class Count : public Workload {
     if (!difference.empty()) mark_wrong(row, whom + difference);
   }
 
-  // Runs an untimed count of all points in each row. The run warms up caches and memory and measures peak memory, and
-  // its result is compared with the truth.
+  // For each row, counts the pairs of all points once, untimed. This run warms up caches and memory, and measures peak
+  // memory. Its result is compared with the truth.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
@@ -253,7 +253,7 @@ class Count : public Workload {
   std::stop_token stop_;
   PairHistogramOptions options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;  ///< expected counts: first of the prefix, later of all points
+  PairHistogramResult truth_;  ///< expected counts, at first of the prefix and later of all points
   std::uint64_t pairs_ = 0;    ///< number of pairs of all points
   std::uint64_t counted_ = 0;  ///< number of pairs in the bins
 };

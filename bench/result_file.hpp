@@ -47,7 +47,7 @@ nlohmann::ordered_json read_json(const std::string& path);
 struct ResultFile {
   std::string path;
   nlohmann::ordered_json json;
-  /// The figures of the rows include the figures and shares that `gradus bench` computed.
+  /// The figures of a row include the shares of ceilings, which the file contains.
   Report report;
 };
 

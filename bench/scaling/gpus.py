@@ -6,8 +6,8 @@
 Measures all numbers of GPUs on all inputs, in rounds of random order. The figure of a run is the median time of its
 iterations. The result of every run must equal, byte for byte, the result of one GPU; otherwise the measurement ends.
 In strong scaling, all numbers of GPUs have the same rows. In weak scaling, each GPU has the rows that it has in strong
-scaling on the most GPUs. The efficiency on G GPUs is the time of one GPU, times its rows, divided by the time on G
-GPUs, times the rows of each.
+scaling on the most GPUs. Let t(G) be the time on G GPUs, and r(G) the number of rows of each GPU. The efficiency on G
+GPUs is (t(1) / r(1)) / (t(G) / r(G)).
 
 Needs only Python: the program makes the points and the page of the result. The points of all inputs are in the folder
 at the same time, 24 GB at full scale.
