@@ -200,7 +200,8 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
-  // Drops inputs that were not measured with the claimed value, unless no input was measured with it.
+  // Drops inputs that were not measured with the claimed value. If no input was measured with this value, keeps all
+  // inputs.
   const auto tells = [&claim](const Finding& finding) {
     return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
   };

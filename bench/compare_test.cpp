@@ -81,7 +81,7 @@ TEST(RatioOf, misses_the_true_ratio_as_rarely_as_it_says) {
     if (!(ratio.low <= 1.5 && ratio.high >= 1.5)) ++missed;
   }
   EXPECT_LT(missed, 0.06 * trials);
-  EXPECT_GT(missed, 0.03 * trials);  // an interval that misses the ratio more rarely is too wide
+  EXPECT_GT(missed, 0.03 * trials);  // an interval that misses the ratio even less often is too wide
 }
 
 constexpr int tries = 20;
@@ -121,8 +121,8 @@ TEST(Compare, marks_nothing_where_nothing_changed) {
     }
 }
 
-// The load differs between the runs: other work slows down 5 % of the samples of one run and 90 % of the other run's
-// samples. The condition on the intervals alone would mark the rows.
+// Other work slows down 5 % of the samples of one run and 90 % of the samples of the other run. With the condition on
+// the intervals alone, the rows would be marked.
 TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
   int beyond_by_ranks = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {

@@ -21,7 +21,7 @@ namespace gradus::bench {
 struct Published {
   std::string shape;
   std::string variant;         ///< empty: no variant of Gradus corresponds to the measured program
-  std::optional<int> threads;  ///< without a value: the best number of threads
+  std::optional<int> threads;  ///< empty: the best number of threads
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
   /// In the JSON of a row, the key of the rate whose speed-up is published. If empty, the speed-up of the whole job is
