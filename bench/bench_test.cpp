@@ -347,7 +347,7 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   ASSERT_NE(counterpart(published, report), nullptr);
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the faster of the two rows with 4 threads
   published.threads = 64;
-  // The row with 8 threads, although 4 threads are faster.
+  // expects the row with 8 threads, although 4 threads are faster
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);
   published.threads.reset();
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of threads
@@ -552,7 +552,7 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  // Refuted by 1 thread, although 4 threads were not measured.
+  // refuted because of 1 thread, although 4 threads were not measured
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);

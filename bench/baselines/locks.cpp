@@ -258,8 +258,8 @@ constexpr Contestant contestants[] = {
     {"ck clh", "ConcurrencyKit", run<CkClh>},
     {"ck mcs", "ConcurrencyKit", run<CkMcs>},
 };
-// The locks of ConcurrencyKit and pthread_spin never yield the CPU. With more threads than cores, handing over such a
-// lock takes time slices.
+// The locks of ConcurrencyKit and pthread_spin never yield the CPU. With more threads than cores, passing such a lock
+// to the next thread takes whole time slices.
 
 }  // namespace
 

@@ -125,7 +125,8 @@ def require_equal(first, second, names):
 
 
 def alternate(contenders, repeats, name):
-    """Returns samples of the contenders, which run alternately. A contender is a function without arguments."""
+    """Returns samples of the contenders. The runs of the contenders alternate. A contender is a function without
+    arguments."""
     samples = {contender: {"seconds": [], "cpu_seconds": []} for contender in contenders}
     for round_number in range(repeats):
         for contender, count in contenders.items():
@@ -212,7 +213,7 @@ def all_pairs(options, folder, name, rows):
 
 
 def one_core(options, folder, name, rows):
-    """Compares the filter with the textbook loop, both on one thread. The loop is compiled for this CPU."""
+    """Compares the filter with the textbook loop. Both use one thread, and the loop is compiled for this CPU."""
     if not options.native:
         raise SystemExit("baselines: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
     points = lab_atoms(rows, options, folder)

@@ -163,7 +163,7 @@ class Networkit:
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """Returns a result with samples of all contenders, which run alternately. Each of the `targets` names one of our
+    """Returns a result with samples of all contenders, whose runs alternate. Each of the `targets` names one of our
     contenders, a baseline and the required ratio of speeds. If `warm` is given, the times of the contender "Gradus"
     come from `warm`, and the contender only supplies the distances."""
     import numpy
