@@ -199,11 +199,11 @@ class ScikitLearn:
                 "inertia_reported": float(job.inertia_)}
 
     def nearest(self, points, centroids):
-        """Returns the labels that scikit-learn gives the points for our centroids."""
+        """Assigns the points to our centroids with scikit-learn, and returns the labels."""
         from sklearn.cluster import KMeans
 
         job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)
-        job.fit(centroids)  # this attribute marks the estimator as fitted
+        job.fit(centroids)  # scikit-learn requires a call of fit() before predict()
         job.cluster_centers_ = centroids
         return job.predict(points)
 
@@ -451,8 +451,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Returns names, points and initial centroids. These have no exact ties, because scikit-learn breaks a tie by
-    rounding, and Gradus by the lower index."""
+    """Yields the name, the points and the initial centroids of each data set. No point is exactly as near to two
+    centroids. scikit-learn would break such a tie by rounding, and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))

@@ -1,8 +1,8 @@
 """Life: Gradus compared with Golly's engine QuickLife or, on lines whose names mention it, with HashLife. The program
 bgolly runs both engines.
 
-Both sides read the same pattern, a soup or a known one, and write the result. The files are compared run by
-run. bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a
+Both sides read the same pattern, a soup or a known one, and write the result. The results of each run are compared.
+bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a
 process that computes no generation and writes no output. For Gradus it is the total minus reading and writing,
 as reported in its summary, in a fresh process. The lines "whole call" compare the whole processes, from file to
 file. QuickLife uses one thread. "Gradus" uses one, and "Gradus, all threads" uses all. QuickLife skips inactive

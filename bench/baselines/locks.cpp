@@ -1,4 +1,4 @@
-// Runs the locks of Gradus and of other libraries on the same work, alternately. bench/baselines/locks.py builds and
+// Measures the locks of Gradus and of other libraries on the same work, in turn. bench/baselines/locks.py builds and
 // runs this program.
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
