@@ -48,7 +48,7 @@ struct TeamCeilings {
 
 struct Report {
   std::string problem;
-  std::vector<TeamCeilings> ceilings;  ///< of each number of threads that rows have, and of the GPU
+  std::vector<TeamCeilings> ceilings;  ///< one for each number of threads of the rows, and one for the GPU
   std::vector<Group> groups;
 
   bool right() const;

@@ -360,7 +360,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // Bytes of the converted inputs. A .npy file that already has this type is not converted and does not count.
+  // Memory that the inputs need in this type, in addition to their files. A .npy file of this type needs none.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {

@@ -100,8 +100,8 @@ class Options {
   /// Adds an option from an option table. Parsing the flag sets the option's member of `options`. The value of the
   /// member is shown as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// Adds an option from an option table. parse() reads the value instead of the table's own parser, because the
-  /// program accepts more texts than the library's option can hold.
+  /// Adds an option from an option table. parse() replaces the parser of the table, because the program accepts more
+  /// values than the library's option can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// Adds a flag for each option that only some variants of the problem have: see Execution::variant_options.

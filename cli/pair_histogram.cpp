@@ -86,8 +86,8 @@ double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader
   return least_reach(arguments, again);
 }
 
-/// If the options specify neither the number of bins nor the cutoff, computes half of the size of each frame's box, and
-/// sets the cutoff to the minimum.
+/// If the options specify neither the number of bins nor the cutoff, sets the cutoff to the greatest distance that the
+/// boxes of all frames allow.
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;

@@ -24,7 +24,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// Properties of a file. They must be equal on all ranks.
+/// Properties of a file. All ranks need them before they read rows.
 struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;

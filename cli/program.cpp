@@ -100,8 +100,8 @@ void add_device(Options& options, Session& session) {
                 {.choices = bench::names_of<Device>()});
 }
 
-/// Adds --gpus. The parser only stores a number of GPUs or "all". resolve_gpus() later finds these GPUs, so that an
-/// invalid command line is reported without a search for GPUs.
+/// Adds --gpus. If the value is "all" or a number, the parser only stores it. resolve_gpus() later finds the GPUs, so
+/// that an invalid command line is reported without a search for GPUs.
 void add_gpus(Options& options, Session& session) {
   options.ineffective_if(
       options.value("--gpus", "all|N|LIST",

@@ -451,8 +451,8 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Yields the name, the points and the initial centroids of each data set. No point is exactly as near to two
-    centroids. scikit-learn would break such a tie by rounding, and Gradus by the lower index."""
+    """Yields the name, the points and the initial centroids of each data set. No point has exactly the same
+    distance to two centroids. scikit-learn would break such a tie by rounding, and Gradus by the lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))

@@ -43,7 +43,7 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-/// Key range of the current job. If a set has no iteration, the program looks up every key of this range.
+/// Key range of the current job. If a set cannot be iterated, the program looks up every key of this range.
 std::int64_t range_of_keys = 0;
 
 /// Adapts a baseline to the interface that the job needs.

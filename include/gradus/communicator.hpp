@@ -48,7 +48,8 @@ class Communicator {
   /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that
   /// operation throws an error. An implementation that cannot make the operation throw ends the processes instead.
   virtual void give_up() noexcept = 0;
-  /// Returns true if this rank can find out that another rank has given up. Then no later operation succeeds.
+  /// Returns true if another rank has given up. Then no later operation succeeds. Returns false if this rank cannot
+  /// find out whether another rank has given up.
   virtual bool has_ended() const noexcept { return false; }
 
  private:

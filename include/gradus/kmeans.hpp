@@ -63,7 +63,7 @@ enum class KMeansInit : std::uint8_t {
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
   random,            ///< k different rows, drawn uniformly, or in proportion to the weights if there are weights
   first,             ///< the first k rows
-  given              ///< KMeansMemory::initial_centroids
+  given              ///< the caller's centroids, in KMeansMemory::initial_centroids
 };
 template <>
 inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
@@ -75,8 +75,8 @@ inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit
 
 /// Treatment of a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
-  /// Moves the cluster's centroid to the point that is farthest from the centroid to which the point is assigned (on
-  /// ties, to the lowest row), as in scikit-learn; see also KMeansFewerDistinct.
+  /// Moves the cluster's centroid to the point with the largest distance to its nearest centroid, as in scikit-learn.
+  /// On ties, chooses the lowest row. See also KMeansFewerDistinct.
   relocate,
   keep,  ///< keeps its centroid
   error  ///< throws gradus::Error
@@ -87,8 +87,8 @@ inline constexpr auto enum_names<KMeansEmptyCluster> =
                                                  {KMeansEmptyCluster::keep, "keep"},
                                                  {KMeansEmptyCluster::error, "error"}});
 
-/// Treatment of data with fewer distinct points of positive weight than clusters. -0 and 0 count as equal. With
-/// KMeansMetric::cosine, the points are compared after they are scaled to unit length.
+/// Treatment of data in which there are fewer distinct points than clusters. Only points of positive weight count. -0
+/// and 0 count as equal. With KMeansMetric::cosine, the points are compared after they are scaled to unit length.
 enum class KMeansFewerDistinct : std::uint8_t {
   error,  ///< throws InputError with the number of distinct points
   /// Completes the fit. If there are enough distinct points, the result is the same as with `error`. Let m be the
@@ -157,7 +157,8 @@ struct KMeansOptions {
   int restarts = 1;  ///< number of fits with different seeds; the one with the smallest inertia wins
   int max_iterations = 300;
   /// Stops when the sum of the centroids' squared movements is at most tolerance times the mean variance of the columns
-  /// (scikit-learn's definition, computed from exact sums). 0 disables this rule. "No label changed" always stops.
+  /// (scikit-learn's definition, computed from exact sums). 0 disables this rule. In any case, the fit stops when no
+  /// label changes.
   double tolerance = 1e-4;
   /// Stops when at most this fraction of the points changed labels. 0 disables the rule.
   double changed_fraction = 0.0;

@@ -176,7 +176,7 @@ struct LifeRectangle {
 /// The contents of a pattern file.
 struct LifePattern {
   std::optional<LifeRule> rule;          ///< set if the file names a rule
-  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology, whose size `width` and `height` state
+  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology; `width` and `height` are its size
   std::int64_t width = 0;
   std::int64_t height = 0;
   /// The position of the first cell of `cells`, or of the centre of `tree`.
@@ -221,7 +221,7 @@ struct LifeCycle {
 struct LifeResult {
   LifeGrid cells;           ///< empty if the caller gave memory, or if `tree` is set
   std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the centre of `tree`
-  std::int64_t top = 0;     ///< row of the cell or centre whose column is `left`
+  std::int64_t top = 0;     ///< row of the first cell of `cells`, or of the centre of `tree`
   bool background = false;  ///< true if all cells outside of `cells` are alive; `cells` then marks the dead cells
   /// Set if the variant works on trees and the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;

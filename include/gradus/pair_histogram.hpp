@@ -209,9 +209,9 @@ GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options
 
 /// Derived quantities of physics, one value per bin.
 struct PairHistogramRadialDistribution {
-  std::vector<double> g;             ///< number of pairs in the bin, divided by their number in a uniform distribution
-  std::vector<double> density;       ///< number of others per unit volume in the shell around a point
-  std::vector<double> coordination;  ///< number of others per point, from the first edge to the upper edge of the bin
+  std::vector<double> g;             ///< number of pairs in the bin, divided by the number in a uniform distribution
+  std::vector<double> density;       ///< number of other points per unit volume in the shell around a point
+  std::vector<double> coordination;  ///< number of others around a point, from the first edge to the bin's upper edge
 };
 
 /// Returns the radial distribution of a histogram, or of the sum of the histograms of `frames` frames. `points` and

@@ -24,13 +24,13 @@ Type = np.dtype[Any]
 
 _NUMBERS = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "e": "f2", "f": "f4", "g": "f8"}
 _OFFSETS: dict[str, Type] = {"+l": np.dtype(np.int32), "+L": np.dtype(np.int64)}  #: types of the offsets of lists
-_KINDS = {  # kinds for messages, by the first characters of the format
+_KINDS = {  # words for messages, by the first characters of the format
     "n": "null", "b": "bool", "u": "string", "U": "string", "vu": "string", "z": "binary", "Z": "binary", "vz": "binary",
     "w": "binary", "d": "decimal", "td": "date", "tt": "time", "ts": "timestamp", "tD": "duration", "ti": "interval",
     "+s": "struct", "+m": "map", "+u": "union", "+r": "run-end encoded", "+": "list",
 }  # fmt: skip
 _DROPS = ("drop_nulls", "drop_null")  #: calls of polars and pyarrow that leave out rows
-_BLOCK = 2**22  #: number of bytes of the result that are filled before the next block of rows
+_BLOCK = 2**22  #: size in bytes of the blocks of rows in which the result is filled
 _BITMAP_BLOCK = 2**14  #: bytes of a validity bitmap that are unpacked at once
 
 _Release = CFUNCTYPE(None, c_void_p)

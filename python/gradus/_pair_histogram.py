@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 class RadialDistribution:
     """Radial distribution, one value per bin in each array."""
 
-    g: Array  #: number of pairs in the bin, divided by their number for uniformly distributed points
+    g: Array  #: number of pairs in the bin, divided by the number for uniformly distributed points
     density: Array  #: number of other points per unit volume in the shell around a point
     coordination: Array  #: mean number of other points around a point, from the first edge to the upper edge of the bin
 

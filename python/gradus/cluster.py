@@ -76,7 +76,7 @@ _RANDOM_STATE = [
     None,
 ]
 _SIMPLE = {int, float, str, bool, type(None), np.ndarray}
-_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; of an array only the type
+_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; a type represents an array
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
@@ -439,7 +439,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return rows  # type: ignore[no-any-return]
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
-        """Checks the number of columns of rows without names. If it differs from the fit's, scikit-learn raises its usual error."""
+        """Checks the number of columns of rows without names. If it differs from the fit's, scikit-learn raises
+        its usual error."""
         columns = rows.shape[1]
         known = columns if reset else self.n_features_in_
         if hasattr(self, "feature_names_in_") or columns != known:
@@ -843,14 +844,14 @@ class MiniBatchKMeans(_BaseKMeans):
     of the batch.
 
     A centroid is the correctly rounded mean of all points that it was ever given, in fit and in each partial_fit.
-    Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle keeps the
-    sums, and partial_fit continues after it with the same bits.
+    Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle contains
+    the sums, so partial_fit of a restored object continues with the same bits.
 
     Differences from scikit-learn:
 
     * A reassigned centroid starts without weight, and becomes the mean of the points that it is given from then on. In
-      scikit-learn it moves as if it had already been given points of the smallest weight of the other clusters. The
-      decision about later reassignments counts this weight in both.
+      scikit-learn it moves as if it had already been given points. The weight of these points is the smallest weight
+      of the other clusters. The decision about later reassignments counts this weight in both libraries.
     * `cluster_centers_` cannot be changed between two calls of partial_fit, because the sums belong to it.
     * random_state is an integer of 64 bits, a `RandomState`, a `numpy.random.Generator` or None. From given centroids,
       the same integer draws the same batches as in scikit-learn 1.9.
@@ -992,8 +993,8 @@ class MiniBatchKMeans(_BaseKMeans):
         self._init_size = min(size, samples)
 
     def _refuse_bad_numbers(self, rows: Array, weights: Array | None) -> None:
-        """Checks all rows at once. The errors of batches would not name the row numbers of X. Raises InputError for the
-        first bad number."""
+        """Checks all rows at once, because the errors of a batch would name row numbers of the batch, not of X.
+        Raises InputError for the first bad number."""
         kmeans_predict(np.zeros((1, rows.shape[1]), rows.dtype), rows, weights=weights, **self._where())
 
     def _variance(self, rows: Array) -> float:

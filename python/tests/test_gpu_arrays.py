@@ -1,7 +1,7 @@
 """Arrays on a GPU. Inputs are read in place, and results are arrays of the same library on the same GPU.
 
-Tests that need a GPU or another library are skipped without it. Host arrays that claim to be on a GPU (Said) test the
-decisions of the Python layer on every machine.
+Tests that need a GPU or another library are skipped without it. Other tests run on every machine. They test
+decisions of the Python layer on host arrays that claim to be on a GPU (Said).
 """
 
 import hashlib

@@ -1,5 +1,5 @@
-"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts run as `python` would run them. They do not
-mention Gradus."""
+"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts are written for scikit-learn alone, and
+they run as `python` would run them."""
 
 import copy
 import os

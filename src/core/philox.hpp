@@ -41,8 +41,8 @@ class Philox {
   /// Returns a multiple of 2^-53, uniform in [0, 1).
   constexpr double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
 
-  /// Returns an integer, uniform in [0, bound), for bound > 0. The integer is the high half of a 128-bit product. Its
-  /// probability differs from 1 / bound by less than 2^-64.
+  /// Returns an integer, uniform in [0, bound), for bound > 0. The integer is the high half of a 128-bit product. The
+  /// probability of each integer differs from 1 / bound by less than 2^-64.
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     return static_cast<std::uint64_t>((static_cast<UInt128>(bits(index)) * bound) >> 64);
   }

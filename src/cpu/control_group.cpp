@@ -40,7 +40,7 @@ std::uint64_t number_behind(const std::string& file, const std::string& key) {
 struct Files {
   const char* memory_limit;
   const char* memory_usage;
-  const char* reclaimable;  ///< the line of memory.stat with the reclaimable memory
+  const char* reclaimable;  ///< key of the reclaimable memory in memory.stat
 };
 constexpr Files version1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version2 = {"/memory.max", "/memory.current", "inactive_file"};

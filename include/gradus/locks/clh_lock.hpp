@@ -18,8 +18,8 @@ namespace gradus {
 /// wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
 ///
 /// A 64-bit word identifies one use of one node (node_pool.hpp). A use is complete when the node contains the word of
-/// this use. A thread may read a node after another thread has reused the node. It then finds a different word, which
-/// does not mean that the use is complete. If try_lock() finds a completed use at the end of the queue, a single
+/// this use. If a thread reads a node after another thread has reused the node, it finds a different word. So it does
+/// not conclude that the use is complete. If try_lock() finds a completed use at the end of the queue, a single
 /// compare-and-exchange checks that the word of this use is still there. Sources: T. S. Craig, "Building FIFO and
 /// priority-queuing spin locks from atomic swap" (1993); P. Magnusson, A. Landin and E. Hagersten, "Queue locks on
 /// cache coherent multiprocessors" (1994).

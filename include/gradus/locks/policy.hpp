@@ -76,7 +76,7 @@ struct GRADUS_EXPORT lock_policy {
   /// thread polled more often, it would take the lock's cache line away from the holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
-  /// Number of threads that may poll at the same time; all others sleep at once.
+  /// Number of threads that may poll at the same time. All other threads sleep immediately.
   static constexpr std::uint32_t most_watchers = 2;
   /// Number of hand-offs that may bypass the sleepers before a sleeper is woken.
   static constexpr std::uint32_t most_passes = 1024;
