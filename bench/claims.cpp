@@ -35,7 +35,8 @@ std::map<int, double> by_threads(const Group& group, std::string_view variant, i
   return fastest;
 }
 
-/// Returns, for each number of threads, the figure `key` of the variant with the first pinning.
+/// Returns, for each number of threads, the figure `key` of the variant. If there are rows with several pinnings, takes
+/// the figure of the first row.
 std::map<int, double> figures_by_threads(const Group& group, std::string_view variant, const std::string& key,
                                          int most_threads) {
   std::map<int, double> figures;

@@ -48,9 +48,9 @@ TEST(RatioOf, refuses_what_is_no_time) {
   EXPECT_THROW(ratio_of({}, {1}, common_doubt), Error);
 }
 
-/// Draws times of about 1. The noise has Student's distribution with two degrees of freedom, whose variance is
-/// infinite. The deviation of about one sample in twenty is five times the median deviation. Kind::added simulates a
-/// busy machine, on which noise only adds time.
+/// Draws times of about 1. The noise has Student's distribution with two degrees of freedom. The variance of this
+/// distribution is infinite. The deviation of about one sample in twenty is five times the median deviation.
+/// Kind::added simulates a busy machine, on which noise only adds time.
 class Noise {
  public:
   enum class Kind : std::uint8_t { both_ways, added };

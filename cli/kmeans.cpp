@@ -1,4 +1,4 @@
-// `gradus kmeans`: reads points, clusters them, writes centroids, labels and a summary.
+// `gradus kmeans`: reads points, clusters them, and writes centroids, labels and a summary.
 #include <fmt/format.h>
 
 #include <algorithm>

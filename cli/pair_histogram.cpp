@@ -1,4 +1,4 @@
-// `gradus pair-histogram`: reads points, counts their pairs by distance, writes the histogram.
+// `gradus pair-histogram`: reads points, counts their pairs by distance, and writes the histogram.
 #include "cli/pair_histogram_result.hpp"
 
 #include <fmt/core.h>

@@ -562,7 +562,7 @@ def add_options(parser):
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     if options.everyday or options.sweep:
         import kmeans_calls
 

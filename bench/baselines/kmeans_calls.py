@@ -348,7 +348,7 @@ Slower than scikit-learn: {len(slower)}. Ratio: least {ratios[0]:.2f}, median {s
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     options.calls = program_of(options)
     results, agrees = {}, True
     for wanted, part in ((options.everyday, everyday), (options.sweep, sweep)):

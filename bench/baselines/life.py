@@ -179,7 +179,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     results, problems = [], []
     for line in LINES + TREES:
         if options.lines and not any(word in line[0] for word in options.lines):

@@ -95,7 +95,7 @@ def in_sentences(results):
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     program = build(folder)
     results = []
     for name, threads, critical, outside in lines(options):

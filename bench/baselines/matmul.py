@@ -170,7 +170,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     results, problems = [], []
     for name, dtype, shapes in LINES:
         if options.lines and not any(word in name for word in options.lines):

@@ -250,7 +250,8 @@ def wide_bins(options, folder, name, rows):
     def on(count):
         numpy.save(folder / "points.npy", points[:count])
 
-    # Finds the number of points from which the tree is faster. Times both variants on growing numbers of points.
+    # Finds the smallest number of points for which the tree is faster. Times both variants on growing numbers of
+    # points.
     brute_points = len(points) // 10
     crossover = []
     count = 5000
@@ -356,7 +357,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     if options.trajectories:
         import trajectories
 

@@ -79,7 +79,7 @@ HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus is faster by"]
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     program = compile_program(options, folder)
     try:
         lines = measured(options, program)

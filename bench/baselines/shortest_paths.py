@@ -282,7 +282,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     results, problems = [], []
     for pattern, vertices, least, measure in LINES:
         size = max(least, int(vertices * options.scale))

@@ -388,7 +388,7 @@ class Scaling:
 
     def predicted(self, shape, model):
         """Predicts the time on many machines like this one. Each machine has one rank that uses all cores. The
-        network is assumed."""
+        properties of the network are assumptions."""
         network = {"latency_seconds": self.options.network_latency, "bytes_per_second": self.options.network_bandwidth}
         row, launch = model["seconds_per_row"] / self.most, model["seconds_per_iteration"]
 

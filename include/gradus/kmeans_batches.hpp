@@ -1,10 +1,10 @@
 /// k-means over points that arrive in batches: from files larger than memory, from generators, from other processes.
 ///
 /// A KMeansBatches object holds centroids and exact sums over the points of each cluster. add() assigns the points of a
-/// batch to the centroids and adds them to the sums. Because the sums are exact, the means depend neither on the order
-/// nor on the size of the batches, nor on the number of threads, nor on how batches are distributed over objects that
-/// merge() combines. After one pass over all points, move() gives the bits of one iteration of kmeans() over the same
-/// points (with KMeansEmptyCluster::keep).
+/// batch to the centroids and adds the points to the sums. Because the sums are exact, the means depend neither on the
+/// order nor on the size of the batches, nor on the number of threads, nor on how batches are distributed over objects
+/// that merge() combines. After one pass over all points, move() gives the bits of one iteration of kmeans() over the
+/// same points (with KMeansEmptyCluster::keep).
 ///
 ///   KMeansBatches<float> batches(first_centroids);
 ///   for (int iteration = 0; iteration < 20; ++iteration) {

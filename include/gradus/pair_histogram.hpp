@@ -112,7 +112,7 @@ struct PairHistogramOptions {
   bool fold = false;
 };
 
-/// Optional inputs besides the points.
+/// Optional inputs, in addition to the points.
 template <class T>
 struct PairHistogramMemory {
   /// If this matrix (m x d) is not empty, the call counts pairs of a point and a row of the matrix. Otherwise it counts
@@ -197,7 +197,7 @@ GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& sha
 /// cell. Returns all other bins unchanged. Throws UsageError if there is neither a cutoff nor a box, or if there would
 /// be too many bins.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box);
-/// Overload for the box of the options. Only the directions in which the box repeats count.
+/// Overload for the box of the options. Ignores the directions in which the box does not repeat.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& options);
 
 /// Returns the length, area or volume that `box` encloses in the columns `dimensions` (see PairHistogramOptions).

@@ -150,7 +150,7 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
 
 
 def numbers_of(source: Any, what: str) -> list[float]:
-    """Returns the elements of an array, a number or None as a list of float64."""
+    """Converts an array, a number or None to a list of float64."""
     if source is None:
         return []
     array = _to_numpy(source, what).ravel()  # a triclinic box is a matrix of row vectors

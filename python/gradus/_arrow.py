@@ -65,7 +65,7 @@ _Array._fields_ = [
 
 
 class _Owned:
-    """A structure that is released once, when no view of its memory exists."""
+    """A structure that is released once, when no view of its memory exists any more."""
 
     def __init__(self, struct: Any) -> None:
         self.struct = struct
@@ -85,7 +85,7 @@ class _Memory:
 
 
 class _Field(NamedTuple):
-    """A column or the elements of its lists."""
+    """A column, or the elements of a column of lists."""
 
     name: str
     format: str

@@ -17,9 +17,10 @@ _LABEL = np.dtype(np.int32)
 class KMeansBatches:
     """Centroids, and exact sums over the points of each cluster, for points that arrive in batches.
 
-    add() assigns the points of a batch to the centroids and adds them to the sums. The means depend neither on the order
-    nor on the size of the batches, nor on how they are distributed over objects that merge() combines, because the sums
-    are exact. One pass over all points and move() give the bits of one iteration of kmeans() with empty="keep".
+    add() assigns the points of a batch to the centroids and adds the points to the sums. Because the sums are exact,
+    the means depend neither on the order nor on the size of the batches, nor on how the batches are distributed over
+    objects that merge() combines. One pass over all points and move() give the bits of one iteration of kmeans() with
+    empty="keep".
 
     Without forget(), the sums keep the points of earlier batches, as in mini-batch k-means: a centroid is the mean of all
     points that were ever assigned to it.

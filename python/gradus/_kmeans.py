@@ -44,7 +44,8 @@ class KMeansModel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KMeansInitialCentroids:
-    """Initial centroids of a fit. If the points are on a GPU, so are the arrays, in the library of the points."""
+    """Initial centroids of a fit. If the points are on a GPU, `centroids` and `rows` are arrays of the same library on that
+    GPU."""
 
     centroids: Array  #: clusters x d, in the type and units of the points; of unit length with metric="cosine"
     rows: Array  #: int64 row number of each centroid in the points; empty if `init` is an array or a folder

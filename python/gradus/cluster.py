@@ -765,7 +765,8 @@ class _MiniBatches:
     def step(self, model: MiniBatchKMeans, rows: Array, weights: Array | None, random_state: Any) -> float:
         """Adds a batch, moves all centroids, and moves centroids of little weight to random rows of the batch.
 
-        Returns the inertia of the batch with respect to the centroids before. Leaves the state unchanged after an error.
+        Returns the inertia of the batch with respect to the centroids before these moves. Leaves the state unchanged
+        after an error.
         """
         points = self._points_since_reassignment + model._batch_size
         reassigns = points >= 10 * model.n_clusters or not self._weights().all()

@@ -139,8 +139,8 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
     _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """Lets the extension module check the arguments now. If one process raised the error later, during the call,
-        the other processes would wait for it."""
+        """Lets the extension module check the arguments now. If one process raised an error later, during the call,
+        the other processes would wait for this process."""
         arguments = prepared()
         if arguments[-1].gpus:
             raise UnsupportedError.about("gpus", "with a communicator, each process uses one GPU; start one process for each GPU")

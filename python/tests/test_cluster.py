@@ -1,6 +1,6 @@
 """Runs the same code with KMeans, k_means and kmeans_plusplus of gradus and of scikit-learn.
 
-The tests of MiniBatchKMeans are in test_mini_batches.py, except scikit-learn's own.
+The tests of MiniBatchKMeans are in test_mini_batches.py, except scikit-learn's own tests.
 """
 
 import contextlib
@@ -569,7 +569,7 @@ def test_checks_of_scikit_learn(name, array_api):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's tests of KMeans, MiniBatchKMeans, k_means and kmeans_plusplus pass with ours."""
+    """scikit-learn's tests of KMeans, MiniBatchKMeans, k_means and kmeans_plusplus pass with the versions of gradus."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
                "--pyargs", "sklearn.cluster.tests.test_k_means"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])

@@ -540,7 +540,7 @@ bool OutputSet::exchange_folder() {
   return true;
 }
 
-/// Removes the files of an earlier job that this job could have written but did not.
+/// Removes each file of an earlier job if this job may write a file of this name but has not written one.
 void OutputSet::remove_unwritten() const {
   for (const std::string& name : names_) {
     const std::string path = path_of(name);

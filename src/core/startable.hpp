@@ -11,7 +11,7 @@ namespace gradus::core {
 /// resources before the team starts.
 int startable_threads(int threads);
 
-/// Starts this many threads at the same time, with the stack size of the OpenMP runtime, ends them again, and returns
+/// Starts `threads` threads at the same time, with the stack size of the OpenMP runtime. Ends them again, and returns
 /// how many could be started. No other method detects limits of address space (ulimit -v), of the user's threads
 /// (ulimit -u) and of a container (pids.max).
 int count_startable(int threads);

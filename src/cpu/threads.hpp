@@ -146,7 +146,8 @@ int running_threads(std::string_view loadavg);
 /// group's quota rounded up, whichever is less. Computed once.
 int usable_cores();
 
-/// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.
+/// Returns the logical CPUs on which this process may run, in ascending order. Computed once, before threads are
+/// pinned.
 const std::vector<int>& allowed_processors();
 
 /// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.
@@ -155,7 +156,7 @@ const std::vector<int>& allowed_processors();
 /// hardware thread. none: returns an empty list.
 std::vector<int> pinning_order(Pinning pinning);
 
-/// Returns the logical CPUs that the calling thread may run on, ascending.
+/// Returns the logical CPUs on which the calling thread may run, in ascending order.
 std::vector<int> thread_affinity();
 
 /// Pins a thread of this process to the given CPUs. `thread` is the kernel's thread id, or 0 for the calling thread.

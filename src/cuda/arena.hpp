@@ -38,8 +38,8 @@ class Arena {
     return reinterpret_cast<T*>(part);
   }
 
-  /// The amount of memory taken so far. release() frees everything that was taken after the mark, which must no longer
-  /// be in use. reserve() must not be called between mark and release.
+  /// The amount of memory taken so far. release() frees everything that was taken after the mark. This memory must no
+  /// longer be in use. reserve() must not be called between mark and release.
   struct Mark {
     std::uint64_t taken = 0;
   };

@@ -1,4 +1,4 @@
-// Asynchronous copies from global to shared memory that bypass registers (cp.async).
+// Asynchronous copies (cp.async) from global memory to shared memory. The copies bypass the registers.
 #pragma once
 
 #include <cuda_runtime.h>

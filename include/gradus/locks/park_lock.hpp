@@ -1,4 +1,4 @@
-/// park_lock: two threads poll the lock for some microseconds, all others sleep until it is free.
+/// park_lock: two threads poll the lock for some microseconds, and all other threads sleep until the lock is free.
 #pragma once
 
 #include <chrono>
@@ -162,9 +162,9 @@ class alignas(lock_padding) basic_park_lock {
     return watch();
   }
 
-  // Polls with exponential backoff: each pause is twice as long as the one before. Long pauses let the holder keep the
-  // cache line of the lock, so that it can unlock and lock again cheaply. They waste nothing, because the waiting
-  // thread has no other work.
+  // Polls with exponential backoff: each pause is twice as long as the one before. During a long pause, the holder
+  // keeps the cache line of the lock, so unlocking and locking again are cheap for the holder. The pauses waste
+  // nothing, because the waiting thread has no other work.
   bool watch() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = Policy::first_pauses;

@@ -115,7 +115,8 @@ class basic_hazard_pointers<Policy>::domain {
   }
 
   /// Frees the retired nodes to which no hazard points. Then sets the number of retired nodes that triggers the next
-  /// scan to at least twice the number of hazard slots, so that the next scan can free at least half of the nodes.
+  /// scan. This number is at least twice the number of hazard slots, so that the next scan can free at least half of
+  /// the nodes.
   void free_unseen(record& own) noexcept {
     node* unseen = own.retired;
     node* seen = nullptr;

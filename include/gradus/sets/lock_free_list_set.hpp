@@ -1,4 +1,5 @@
-/// lock_free_list_set: a sorted list without locks. Erasing marks a node atomically; any thread that passes unlinks it.
+/// lock_free_list_set: a sorted list without locks. Erasing marks a node atomically. Every thread that passes a marked
+/// node unlinks the node.
 #pragma once
 
 #include <atomic>
