@@ -11,8 +11,8 @@ namespace gradus::execution {
 
 /// Returns true if code for these architectures runs on a GPU of this compute capability. `architectures` has the
 /// syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"). Machine code runs on GPUs of the same major version
-/// whose minor version is the same or later. With the suffix "a", it runs only on exactly its version. Portable code
-/// runs on its version and all later versions.
+/// whose minor version is the same or later. With the suffix "a", it runs only on GPUs of exactly this version.
+/// Portable code runs on GPUs of its version and of all later versions.
 bool runs_on(std::string_view architectures, int major, int minor);
 
 /// Returns true if this build contains warpgroup matrix instructions for the GPU. Code for architecture 90a has these

@@ -31,8 +31,8 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
-/// Returns a fictitious GPU for estimates. It has the least memory of all usable GPUs, and also the fewest
-/// multiprocessors.
+/// Returns a fictitious GPU for estimates. Its memory is the smallest memory of any usable GPU, and its number of
+/// multiprocessors is the smallest number of any usable GPU.
 inline Gpu least_gpu(const Machine& machine) {
   Gpu least;
   for (const Gpu& gpu : machine.gpus()) {

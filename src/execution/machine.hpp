@@ -40,7 +40,7 @@ using Gpus = OnDemand<std::vector<Gpu>>;
 
 /// Topology of cores, caches and memory. Determining it with hwloc takes milliseconds.
 struct Layout {
-  int physical_cores = 1;  ///< cores in the affinity mask; hardware threads do not count
+  int physical_cores = 1;  ///< number of cores in the affinity mask, not of hardware threads
   int hardware_threads_per_core = 1;
   int packages = 1;
   int memory_nodes = 1;

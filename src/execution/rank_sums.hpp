@@ -9,7 +9,7 @@
 
 namespace gradus::execution {
 
-/// Adds up words of the ranks.
+/// Adds up arrays of words over all ranks.
 class RankSums {
  public:
   using Word = unsigned long long;
@@ -20,7 +20,7 @@ class RankSums {
     nccl,   ///< NCCL, if it can be opened and if no two ranks share a GPU
     host    ///< through host memory
   };
-  static inline Way best_way = Way::peers;  ///< for tests: leaves out the ways before it
+  static inline Way best_way = Way::peers;  ///< tests set it to exclude the better ways
 
   RankSums() = default;
   RankSums(const RankSums&) = delete;
@@ -40,7 +40,7 @@ class RankSums {
   virtual Way way() const = 0;
 
  private:
-  int gpu_ = -1;  ///< the GPU that is connected
+  int gpu_ = -1;  ///< the GPU of this rank; -1 before the ranks are connected
 };
 
 }  // namespace gradus::execution

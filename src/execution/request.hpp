@@ -110,7 +110,8 @@ struct NamedPlace {
   const char* what;
 };
 
-/// Throws UnsupportedError unless the memory is in host memory or on the GPU that runs the job.
+/// Throws UnsupportedError unless the place is host memory or the GPU that runs the job. The message calls the data
+/// `what`.
 void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
 
 /// Throws UnsupportedError if `what` is on a GPU but the variant needs it in host memory. The message lists the
@@ -144,7 +145,7 @@ Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Var
 bool has_memory(std::uint64_t needed, const Execution& execution);
 
 /// Throws OutOfMemoryError if `needed` bytes, in addition to the input, exceed the limit of the job or the available
-/// memory. `way_out` is the remedy for the message.
+/// memory. The message recommends the remedy `way_out`.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
 /// Throws OutOfMemoryError if `needed` bytes of GPU memory exceed Execution::gpu_memory_limit.
@@ -186,7 +187,7 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
-/// Throws UsageError unless the variant has the options of the request.
+/// Throws UsageError unless the variant supports the options that the request sets.
 template <class Variant>
 void check_variant_options(core::Rows<Variant> variants, const Variant& variant, const Execution& execution,
                            std::string_view problem) {

@@ -163,7 +163,8 @@ class CsvParser {
     line_ += chunk.lines;
   }
 
-  /// Adds the rows of a chunk that lack numbers. The chunk follows the rows and lines that have already been counted.
+  /// Records the rows of the chunk in which numbers are missing. All rows and lines before the chunk must have been
+  /// counted.
   void add_incomplete(const IncompleteRows& more) {
     const std::size_t before = row_count_ + incomplete_.rows.size();
     if (incomplete_.empty()) {
