@@ -14,7 +14,7 @@
 namespace gradus::files {
 
 using Reals = std::variant<PointsOf<float>, PointsOf<double>>;
-/// Numbers whose integers stay integers. Only graphs have them, as edge weights.
+/// Values that keep integers as integers. Only graphs have such values, as edge weights.
 using Numbers = std::variant<PointsOf<std::int32_t>, PointsOf<std::int64_t>, PointsOf<float>, PointsOf<double>>;
 
 /// A matrix of elements in a file.
@@ -38,8 +38,6 @@ struct ElementKind {
   std::string_view name;  ///< name of the type in NumPy, without the byte order, or "bf16"
   std::size_t bytes;
   std::size_t value_bytes;  ///< size of the converted value
-  /// Converts a matrix. If the element type is the type of the values, views aligned rows in native byte order in
-  /// place; the values then share `owner`. Throws InputError for integers that the type of the values does not hold.
   Values (*read)(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner);
 };
 

@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// During its lifetime, a process of root lacks root's permission to read and write every file.
+/// A process of root loses root's permission to read and write every file while this object exists.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -72,7 +72,7 @@ class Unprivileged {
   bool root_ = ::geteuid() == 0;
 };
 
-/// During its lifetime, limits the size of files. Writing more fails as on a full disk.
+/// Limits the size of files while this object exists. A write beyond the limit fails, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t size) {

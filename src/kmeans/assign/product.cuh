@@ -98,8 +98,8 @@ class Product {
     if (wanted) {
       const int first_column = next_chunk_ * tensor_chunk;
       const int units = (job_.stride - first_column) / 8;
-      // Eight threads copy the 128 bytes of a row. A thread copies one unit per turn. The number of the unit is the
-      // same in every turn, and the row is another one.
+      // Eight threads copy the 128 bytes of a row. In each turn, a thread copies one unit of another row. The position
+      // of the unit within the row is always the same.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
       // Number of rows per turn. It is a multiple of 8, so that the permutation is the same in each turn.
@@ -188,7 +188,7 @@ struct Leader {
   }
 };
 
-/// Returns the cluster of the thread's score number `which` in a tile.
+/// Returns a cluster of a tile: the cluster to which the thread's score with the index `which` belongs.
 inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }

@@ -138,7 +138,7 @@ template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty);
 
-/// Returns the coordinates of the relocated points in host memory.
+/// Returns the coordinates of the relocated points as a matrix in host memory.
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
 

@@ -9,7 +9,7 @@
 
 namespace gradus::kmeans_detail {
 
-using Word = unsigned long long;  // a word of an exact sum; additions wrap
+using Word = unsigned long long;  // a word of an exact sum; additions wrap around
 
 /// Copies sums from the GPU to the host and waits for the stream. `on_device`: the words, in the order of
 /// ExactSums::set().

@@ -1,14 +1,11 @@
-// Updates centroids exactly on the GPU, for any number of clusters. From the labels, it computes the sums, the new
-// centroids and the statistics of the iteration.
-//
-// Two-limb integer sums (core/exact_sum.hpp) give the same bits for any order of additions, so the kernels choose the
-// cheapest order. An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster.
-// Each warp then adds up a run of consecutive entries in registers. It adds these sums to memory by one atomic
-// operation per column and limb for each cluster of the run, instead of one for each entry.
-//
-// A point that changes its cluster yields two entries. If more than half of the points change, the sums start at zero
-// instead, and every point yields one entry. Within a cluster, the order of entries depends on atomic counters, but
-// integer sums do not depend on the order.
+// Updates centroids exactly on the GPU, for any number of clusters. The kernels compute the sums from the labels, and
+// then the new centroids and the statistics of the iteration. Two-limb integer sums (core/exact_sum.hpp) give the same
+// bits for any order of additions, so the kernels choose the cheapest order. An entry is a point that joins or leaves a
+// cluster. A counting sort orders the entries by cluster. Each warp then adds up a run of consecutive entries in
+// registers. It adds these sums to memory by one atomic operation per column and limb for each cluster of the run,
+// instead of one for each entry. A point that changes its cluster yields two entries. If more than half of the points
+// change, the sums start at zero instead, and every point yields one entry. Within a cluster, the order of entries
+// depends on atomic counters, but integer sums do not depend on the order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -59,12 +56,12 @@ struct ExactUpdateJob {
   double coordinate_scale;  ///< see Statistics
   const double* middle;     ///< per column: middle of the range; the history's inertia is relative to it
   Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  unsigned int* sizes;      ///< k: number of entries per cluster
-  unsigned int* cursors;    ///< k: position of the next entry of the cluster
-  unsigned int* order;      ///< n: entries ordered by cluster
+  unsigned int* sizes;      ///< number of entries of each cluster (k elements)
+  unsigned int* cursors;    ///< position of the next entry of each cluster (k elements)
+  unsigned int* order;      ///< entries, ordered by cluster (n elements)
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: the movements of all centroids, followed by the explained inertias of all clusters
+  double* parts;  ///< movements of all centroids, then explained inertias of all clusters (2 k elements)
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
