@@ -172,8 +172,7 @@ class Search {
   }
 
  private:
-  static constexpr int groups = Shape::clusters / 32;  ///< For each point, a thread has this number of groups of eight
-                                                       ///< scores.
+  static constexpr int groups = Shape::clusters / 32;  ///< number of groups per point; a group has eight scores
   static constexpr int long_list = Shape::room / 2;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }

@@ -296,7 +296,7 @@ class RunSums {
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows that are loading at the same time
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows that are being loaded at the same time
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
@@ -319,7 +319,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
       Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
       const unsigned int leaving = __ballot_sync(everyone, own.leaves);
-      // One bit per lane: set if the lane's entry belongs to another cluster than the previous lane's entry.
+      // One bit per lane: set if the lane's entry and the previous lane's entry belong to different clusters.
       const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
       const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
       for (int begin = 0; begin < count;) {
@@ -408,7 +408,8 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
+  /// Returns the mean minus the middle of the column, accurate to a few rounding errors. The history needs this
+  /// difference.
   __device__ double mean_from_middle(int cluster, int dim) const {
     core::Grid grid;  // to_low is the same for all columns
     grid.to_low = job.to_low;

@@ -44,7 +44,7 @@ struct RoundJob {
   CoverJob<T> cover;
   DeviceByteRows bytes;
   DeviceByteRows others;      ///< the copy of cover.others
-  const std::int64_t* which;  ///< the new rows, as numbers of rows in cover.others
+  const std::int64_t* which;  ///< numbers of the new rows in cover.others
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< true if points can be read in 16-byte units
@@ -230,7 +230,7 @@ class Walker {
     }
   }
 
-  /// Adds up to `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
+  /// Appends at most `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
   __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);

@@ -72,8 +72,8 @@ constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
 
-/// Number of pairs that a warp can store until the best trial is known. Only pairs are stored in which the trial is
-/// nearer than the chosen row.
+/// Number of pairs that a warp can store until the best trial is known. A pair is stored only if the trial is nearer
+/// than the chosen row.
 constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -388,7 +388,7 @@ class Walker {
   __device__ Word* published_gains(int step, int trial) const {
     return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
-  /// Returns the gain, within the block's rows, of the trial whose number is the thread's.
+  /// Returns the gain of a trial within the block's rows. The index of the trial is the index of the calling thread.
   __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
@@ -542,7 +542,8 @@ class Walker {
     }
   }
 
-  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. When it is full, it is not used any more.
+  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. Pairs that do not fit are dropped, and the list is
+  /// then not used.
   __device__ void append(std::int64_t row, int trial, double distance, bool is_nearer, unsigned int nearer) {
     if (nearer == 0) return;
     Word place = 0;

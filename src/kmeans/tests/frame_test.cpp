@@ -377,7 +377,8 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// If the variant's inertia is exact, the weighted inertia has the same bits.
+// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, prediction and fit
+// must give the same bits.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;

@@ -19,7 +19,7 @@ class ManyKills(KillCase):
 
 
 class MemoryOfBlocks(BlocksCase):
-    """The peak memory of a job on a file of 400 MiB, which would take 1200 MiB as a whole."""
+    """The peak memory of a job on a file of 400 MiB. Reading the whole file at once would take 1200 MiB."""
 
     n, d = 25 << 17, 64
     mebibyte = 1 << 20

@@ -18,7 +18,7 @@ MISSING = ["", "NA", "nan", "N/A"]
 
 class Column:
     def __init__(self, role, values, name=None):
-        self.role = role  # "coordinate", or one of "text", "index" and "empty" for columns that are no coordinates
+        self.role = role  # "coordinate", or one of "text", "index" and "empty" for columns that are not coordinates
         self.values = values  # for a coordinate, fractions, or None where a value is missing; otherwise texts
         self.name = name
 

@@ -199,7 +199,7 @@ class MacrocellText {
 
   TextOutput& output_;
   const LifeTree& tree_;
-  std::vector<std::uint32_t> numbers_;  ///< the file's numbers of the nodes; 0: not written yet
+  std::vector<std::uint32_t> numbers_;  ///< numbers of the nodes in the file; 0: not written yet
   std::uint32_t count_ = 0;
   core::RarePoll look_;
 };
