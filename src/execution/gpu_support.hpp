@@ -16,7 +16,8 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
-/// Returns Support::yes() if the machine has a usable GPU. For rows of GPU variants that support every shape.
+/// Returns Support::yes() if the machine has a usable GPU. Used in the table rows of GPU variants that support every
+/// shape.
 template <class Shape>
 core::Support on_gpu(const Shape&, const Machine& machine) {
   return supported_on_gpu(machine);

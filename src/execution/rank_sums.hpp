@@ -35,7 +35,8 @@ class RankSums {
   /// even. Both arrays are on this rank's GPU, are aligned to 16 bytes, and do not overlap. They must exist until
   /// wait() has returned.
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
-  /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, for then a sum never ends.
+  /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, because the sum would then
+  /// never end.
   virtual void wait(const cuda::Stream& stream) = 0;
   virtual Way way() const = 0;
 

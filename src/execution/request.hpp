@@ -98,7 +98,7 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
                    {.code = error_code::shape_mismatch});
 }
 
-std::string gpu_number(int gpu);  ///< text for a message
+std::string gpu_number(int gpu);
 
 /// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if this GPU does
 /// not exist or if the request names the CPU. Throws UsageError if the request names another GPU.

@@ -51,7 +51,7 @@ class ColumnList {
 struct ColumnChoice {
   ColumnList taken;    ///< empty: all columns that are neither dropped nor the id
   ColumnList dropped;  ///< not allowed together with `taken`
-  ColumnList id;       ///< empty, or the column that names the rows
+  ColumnList id;       ///< empty, or the column with the names of the rows
   ColumnList weight;   ///< empty, or the column that weights the rows
   /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;

@@ -220,7 +220,7 @@ class CsvParser {
   bool started_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t blank_line_ = 0;  ///< first blank line after rows; 0: none
-  std::size_t row_count_ = 0;   ///< complete rows
+  std::size_t row_count_ = 0;   ///< number of complete rows
   IncompleteRows incomplete_;
   std::vector<double> weights_;
   std::vector<CsvChunk> chunks_;

@@ -1,4 +1,4 @@
-// Elements in the types in which files store them, and their conversion to points.
+// Elements of the types that occur in files, and their conversion to points.
 #pragma once
 
 #include <cstddef>

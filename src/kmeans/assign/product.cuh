@@ -148,8 +148,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. So an exclusive or
-      // with the address yields the address of the next columns.
+      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. Therefore `step`,
+      // combined with an address by an exclusive or, gives the address of the columns of this part.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);

@@ -558,8 +558,8 @@ class Lloyd {
     // Completes the update of a cluster after its mean is computed.
     const auto settle = [&](std::int64_t cluster) {
       T* const mean = updated_.centroids.row(cluster);
-      // A mean of length zero has no direction, so the cluster keeps its centroid. Every other centroid would have the
-      // same total distance from the cluster's points.
+      // A mean of length zero has no direction, so the cluster keeps its centroid. The total distance from the
+      // cluster's points is the same for every centroid.
       const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
       if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);

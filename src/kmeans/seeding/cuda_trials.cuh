@@ -555,8 +555,8 @@ class Walker {
     if (is_nearer && place < job_.kept_room) job_.kept[place] = {distance, row * most_trials + trial};
   }
 
-  /// Lowers the distances of the points whose pair with the best trial the warp could not store. For these pairs,
-  /// computes the distances a second time.
+  /// The warp had no room to store some pairs with the best trial. Computes the distances of these pairs a second time,
+  /// and lowers the distances of their points.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {

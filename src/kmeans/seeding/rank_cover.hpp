@@ -1,8 +1,7 @@
 // The steps of a SeedingCover in which all ranks take part. The derived class has the distances of this rank's rows, in
-// host memory or on a GPU. From these, it computes this rank's share of each result. This class combines the shares of
-// all ranks, keeps their totals, and decides when the integers need a new scale.
-//
-// Row numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
+// host memory or on a GPU. From these distances, the derived class computes this rank's share of each result. This
+// class combines the shares of all ranks, keeps their totals, and decides when the integers need a new scale. Row
+// numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
 // different classes. A step of k-means++ takes two exchanges: one for the drawn rows, and one for their gains on each
 // rank. From the gains, every rank knows the totals of all ranks after one of these rows has been added. The distances
 // are therefore lowered within the next exchange. For a job without ranks, nothing is exchanged.

@@ -84,7 +84,7 @@ Data<T> data_of(const Case& one) {
   return data;
 }
 
-/// Adds the points in an order of batches of at most `size` rows that `seed` determines. Returns the labels.
+/// Adds the points in batches of at most `size` rows. `seed` determines the order of the batches. Returns the labels.
 template <class T>
 std::vector<std::int32_t> add_all(KMeansBatches<T>& batches, const Data<T>& data, std::int64_t size, unsigned seed,
                                   int threads = 1) {

@@ -29,7 +29,7 @@ Execution on_processor() {
   return execution;
 }
 
-/// Lists of GPUs: one GPU that plays several, and all GPUs of the machine if there are several.
+/// Lists of GPUs: one GPU that is listed several times, and all GPUs of the machine if there are several.
 std::vector<std::vector<int>> lists_of_gpus() {
   std::vector<std::vector<int>> lists{{0}, {0, 0}, {0, 0, 0}};
   std::vector<int> all;

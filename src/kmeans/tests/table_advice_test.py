@@ -1,4 +1,5 @@
-"""Tests tables such as users have. A user who follows every message literally must get the correct points in the end."""
+"""Tests tables of the kinds that users have. A user who follows every message literally must get the correct points in
+the end."""
 
 import csv
 import fractions

@@ -146,7 +146,7 @@ class MacrocellReader final : public LifeReader {
 
   LifeTree tree_;
   bool has_rule_ = false;
-  std::vector<std::uint32_t> numbers_{0};  ///< maps the file's node numbers to the tree's
+  std::vector<std::uint32_t> numbers_{0};  ///< maps node numbers of the file to node numbers of the tree
   std::vector<std::int8_t> levels_{0};
 };
 
