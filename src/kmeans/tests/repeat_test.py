@@ -29,7 +29,7 @@ class Repeated(Case):
         for name in ("seconds", "command", "directory", "input", "files"):  # removes choice.csv too, because it
                                                                             # contains seconds
             summary.pop(name)
-        found.pop("choice.csv", None)
+        found.pop("choice.csv", None)  # contains seconds
         return found, summary
 
     def summary(self, *words):
