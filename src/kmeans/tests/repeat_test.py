@@ -26,8 +26,7 @@ class Repeated(Case):
         summary = json.loads(found.pop("summary.json"))
         for fit in [*summary["history"], *summary.get("choice", {}).get("fits", [])]:
             del fit["seconds"]
-        for name in ("seconds", "command", "directory", "input", "files"):  # removes choice.csv too, because it
-                                                                            # contains seconds
+        for name in ("seconds", "command", "directory", "input", "files"):
             summary.pop(name)
         found.pop("choice.csv", None)  # contains seconds
         return found, summary
