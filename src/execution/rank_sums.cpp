@@ -104,8 +104,8 @@ class NcclSums final : public RankSums {
  public:
   NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
     nccl().check(nccl().init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
-    // NCCL completes the connection in the first sums, one small and one large. Completing it takes long, so it is done
-    // here.
+    // NCCL completes the connection in the first small sum and in the first large sum. This takes long, so both sums
+    // are made here.
     constexpr std::int64_t most = std::int64_t{1} << 18;
     cuda::DeviceBuffer<Word> own(most);
     cuda::DeviceBuffer<Word> all(most);

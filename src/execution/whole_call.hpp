@@ -38,7 +38,7 @@ Execution adapted(const Execution& execution);
 /// Runs job(execution) like the overload above, with an adapted request.
 template <class Job>
 auto whole_call(const Execution& execution, const Job& job) {
-  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // an adapted copy would cost time
+  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // such a request is not copied
   return whole_call([&] { return is_plain ? job(execution) : job(adapted(execution)); });
 }
 

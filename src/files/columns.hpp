@@ -19,7 +19,8 @@ namespace gradus::files {
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses comma-separated items. Throws UsageError that names `label` if an item is empty or is a decreasing range.
+  /// Parses comma-separated items. If an item is empty or is a decreasing range, throws a
+  /// UsageError that names `label`.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
@@ -52,7 +53,7 @@ struct ColumnChoice {
   ColumnList taken;    ///< empty: all columns that are neither dropped nor the id
   ColumnList dropped;  ///< not allowed together with `taken`
   ColumnList id;       ///< empty, or the column with the names of the rows
-  ColumnList weight;   ///< empty, or the column that weights the rows
+  ColumnList weight;   ///< empty, or the column with the weights of the rows
   /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;
   /// Messages recommend --columns, --drop-columns and --missing, and a note reports a column of row numbers.

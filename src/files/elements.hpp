@@ -38,6 +38,9 @@ struct ElementKind {
   std::string_view name;  ///< name of the type in NumPy, without the byte order, or "bf16"
   std::size_t bytes;
   std::size_t value_bytes;  ///< size of the converted value
+  /// Converts a matrix. If no conversion is needed and the rows are aligned and in native byte order, returns a view of
+  /// the rows in place, and the values share `owner`. Throws InputError for integers that do not fit the type of the
+  /// values.
   Values (*read)(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner);
 };
 

@@ -30,8 +30,9 @@ struct Format {
 
 struct ReadFormats {
   std::string_view kind;                 ///< kind of content, for the guide; for example "graph"
-  std::vector<const Format*> (*rows)();  ///< returns the formats, in the order of lists for users
+  std::vector<const Format*> (*rows)();  ///< returns the formats, in the order in which lists show them
   std::string (*text)();                 ///< returns a text for messages: ".npy, .npz, … can be read"
+  /// Returns the formats that `gradus generate` writes: "graphs .mtx (Matrix Market), … or .npy".
   std::string (*generated)() = nullptr;
 };
 

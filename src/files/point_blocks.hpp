@@ -31,8 +31,9 @@ class PointBlocks {
 
   /// Calls use(points, number of the first row) for blocks of `block` rows, in order. The last block may be shorter. A
   /// file without rows is one block, and so is a file that is not read by rows. Converts the points to `type`. The
-  /// points are valid until use() returns. for_each() may be called several times. Throws the errors of read_rows(),
-  /// and InputError if the file changes during the calls.
+  /// points are valid until use() returns. for_each() may be called several times.
+  ///
+  /// Throws the errors of read_rows(), and InputError if the file changes during the calls.
   void for_each(std::int64_t block, ElementType type, const std::function<void(const Points&, std::int64_t)>& use);
 
  private:

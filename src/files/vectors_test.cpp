@@ -489,8 +489,8 @@ TEST_F(Vectors, AStopRequestEndsTheReading) {
   std::stop_source stop;
   stop.request_stop();
   for_each_kind(4, 3, [&](const Kind&, const std::string& path, const Rows&) {
-    // Values of the requested type are viewed in place, which is not interrupted. But at least one of the two types
-    // needs a conversion.
+    // Reading values of the requested type is not interrupted, because these values are viewed in place. But at least
+    // one of the two types needs a conversion.
     int stopped = 0;
     for (const ElementType type : {f32, f64}) try {
         read_points(path, {.type = type, .stop = stop.get_token()});

@@ -86,7 +86,7 @@ bool is_propagated(std::span<const std::int64_t> words, std::int64_t count) {
   return true;
 }
 
-/// A number, which is integer * 2^exponent.
+/// A number: integer * 2^exponent.
 struct FixedPoint {
   core::Int128 integer = 0;
   int exponent = 0;

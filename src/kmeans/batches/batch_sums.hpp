@@ -1,8 +1,9 @@
-// Exact sums of the coordinates of each cluster, for points that arrive in batches. ExactSums needs the range of all
-// points in advance, and leaves a few means to a second pass over the points. Neither is available for batches. A sum
-// is therefore a fixed-point number of 32-bit words as in core/exact_accumulator.hpp, but it has only the words that
-// the values added so far need. The range of words is the same for all sums, and grows when a batch has larger or
-// smaller values.
+// Exact sums of the coordinates of each cluster, for points that arrive in batches.
+//
+// ExactSums needs the range of all points in advance, and leaves a few means to a second pass over the points. Neither
+// is available for batches. A sum is therefore a fixed-point number of 32-bit words as in core/exact_accumulator.hpp,
+// but it has only the words that the values added so far need. The range of words is the same for all sums, and grows
+// when a batch has larger or smaller values.
 #pragma once
 
 #include <cstdint>

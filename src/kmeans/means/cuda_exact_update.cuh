@@ -1,11 +1,14 @@
 // Updates centroids exactly on the GPU, for any number of clusters. The kernels compute the sums from the labels, and
-// then the new centroids and the statistics of the iteration. Two-limb integer sums (core/exact_sum.hpp) give the same
-// bits for any order of additions, so the kernels choose the cheapest order. An entry is a point that joins or leaves a
-// cluster. A counting sort orders the entries by cluster. Each warp then adds up a run of consecutive entries in
-// registers. It adds these sums to memory by one atomic operation per column and limb for each cluster of the run,
-// instead of one for each entry. A point that changes its cluster yields two entries. If more than half of the points
-// change, the sums start at zero instead, and every point yields one entry. Within a cluster, the order of entries
-// depends on atomic counters, but integer sums do not depend on the order.
+// then the new centroids and the statistics of the iteration.
+//
+// Two-limb integer sums (core/exact_sum.hpp) give the same bits for any order of additions, so the kernels choose the
+// cheapest order. An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster.
+// Each warp then adds up a run of consecutive entries in registers. It adds these sums to memory by one atomic
+// operation per column and limb for each cluster of the run, instead of one for each entry.
+//
+// A point that changes its cluster yields two entries. If more than half of the points change, the sums start at zero
+// instead, and every point yields one entry. Within a cluster, the order of entries depends on atomic counters, but
+// integer sums do not depend on the order.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,7 +1,8 @@
 // Host code of the exact variants for few columns that run the whole fit in one kernel. Allocates GPU memory, chooses
-// blocks and threads, launches the kernel, and copies the results back for Lloyd's driver. The kernel is in kernel.cuh,
-// which uses filter.cuh and sums.cuh. The kernels that run after it are in results.cuh, and the data that all kernels
-// share are in job.cuh.
+// blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
+//
+// The kernel is in kernel.cuh, which uses filter.cuh and sums.cuh. The kernels that run after it are in results.cuh,
+// and the data that all kernels share are in job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,7 +1,8 @@
 // The steps of a SeedingCover in which all ranks take part. The derived class has the distances of this rank's rows, in
 // host memory or on a GPU. From these distances, the derived class computes this rank's share of each result. This
-// class combines the shares of all ranks, keeps their totals, and decides when the integers need a new scale. Row
-// numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
+// class combines the shares of all ranks, keeps their totals, and decides when the integers need a new scale.
+//
+// Row numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
 // different classes. A step of k-means++ takes two exchanges: one for the drawn rows, and one for their gains on each
 // rank. From the gains, every rank knows the totals of all ranks after one of these rows has been added. The distances
 // are therefore lowered within the next exchange. For a job without ranks, nothing is exchanged.
@@ -197,8 +198,8 @@ class RankCover : public SeedingCover {
   /// Returns the rows of this rank in the sample, in ascending order.
   virtual std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
   virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
-  /// Lowers the distances of this rank's rows. chosen_ does not contain `rows` yet. They come after the rows in
-  /// chosen_.
+  /// Lowers the distances of this rank's rows. chosen_ does not contain `rows` yet. In the order of choice, `rows`
+  /// come after the rows in chosen_.
   virtual void own_add(std::span<const std::int64_t> rows) = 0;
   virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
   /// Returns this rank's largest w * D (weight times squared distance), or 0 if this rank has no rows.

@@ -63,8 +63,10 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
 }
 
 /// Loads the 32 cells of word number `column` of any row. `column` may be outside the grid. Beyond a border, the cells
-/// are dead; on a torus, they come from the opposite side. The load sees words that other blocks have written. If the
-/// width of a torus is no multiple of 32, its seam is inside a word. Cells near the seam come from up to three words.
+/// are dead; on a torus, they come from the opposite side. The load sees words that other blocks have written.
+///
+/// If the width of a torus is no multiple of 32, its seam is inside a word. Cells near the seam come from up to three
+/// words.
 class Column {
  public:
   __device__ Column(const Extent& extent, std::int64_t column) {
