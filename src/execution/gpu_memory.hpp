@@ -15,7 +15,8 @@ std::optional<int> gpu_of_memory(const void* address);
 /// Waits until all work on the stream (a cudaStream_t) of this GPU is complete.
 void wait_for_stream(int gpu, void* stream);
 
-/// Copies host memory to this GPU, after the work on its stream (a cudaStream_t). Returns when the copy is complete.
+/// Copies host memory to this GPU, after the work on `stream`, a cudaStream_t of the GPU. Returns when the copy is
+/// complete.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
 
 /// Copies rows from the memory of any GPU to the memory of the GPU `to`, and returns the copy. A row has `row_bytes`

@@ -61,7 +61,7 @@ struct Machine {
   Gpus gpus;
 };
 
-/// Returns the machine of this process, which is examined once. Its layout and GPUs are determined on first use.
+/// Returns the machine of this process. The machine is examined once. Its layout and GPUs are determined on first use.
 const Machine& this_machine();
 
 }  // namespace gradus::execution

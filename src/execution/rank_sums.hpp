@@ -14,7 +14,7 @@ class RankSums {
  public:
   using Word = unsigned long long;
 
-  /// The ways to add up, best first. The ranks use the first one that they all can use.
+  /// The ways to add up, best first. The ranks use the first way that all of them support.
   enum class Way : std::uint8_t {
     peers,  ///< the GPUs of one process write to each other's memory
     nccl,   ///< NCCL, if it can be opened and if no two ranks share a GPU
@@ -27,8 +27,8 @@ class RankSums {
   RankSums& operator=(const RankSums&) = delete;
   virtual ~RankSums() = default;
 
-  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks on these GPUs connects
-  /// them, which takes a second or more. Collective. `gpu` is the calling thread's current device.
+  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks on these GPUs connects the
+  /// GPUs, which takes a second or more. Collective. `gpu` is the calling thread's current device.
   static RankSums& of(core::Ranks& ranks, int gpu);
 
   /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. `count` is

@@ -41,7 +41,7 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view(facts_of(elements), what);
 }
 
-/// Throws UsageError if the product of the factors, which are non-negative, overflows 63 bits.
+/// Throws UsageError if the product of the factors overflows 63 bits. The factors must not be negative.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 
 /// Throws UsageError unless `bytes` is the size of a float or a double.

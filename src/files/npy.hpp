@@ -80,8 +80,8 @@ struct NpyColumn {
   std::string_view name;
   std::variant<std::span<const double>, std::span<const std::uint64_t>> values;
 };
-/// Writes a structured array with one element per row, in which the columns' values are interleaved. NumPy can index
-/// such an array by column name.
+/// Writes a structured array. An element of the array is a row, so the values of the columns are interleaved. NumPy can
+/// index such an array by column name.
 void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns);
 
 }  // namespace gradus::files

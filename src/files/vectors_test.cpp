@@ -301,7 +301,7 @@ TEST_F(Vectors, BadRowsAreNamed) {
       EXPECT_EQ(error.fields().byte, static_cast<std::int64_t>(2 * row_bytes));
       EXPECT_EQ(error.fields().value, "2");
     }
-    // A rank reads only its rows, and finds the fault if it is there.
+    // A rank reads only its own rows. It finds the fault if the fault is in these rows.
     const std::string path = put("bad" + kind.ending, counted(2, 2));
     EXPECT_EQ(read_rows(path, 3, 2).rows(), 2);
     EXPECT_THROW(read_rows(path, 2, 1), InputError);

@@ -23,8 +23,8 @@ class BlockPrediction {
   /// `rows` rows. Throws InputError for another number of weights.
   BlockPrediction(const KMeansModel<T>& model, VectorView<const T> weights, std::int64_t rows);
 
-  /// Returns the labels of the next rows. Throws the errors of kmeans_predict(). Also throws InputError if the inertia of
-  /// all rows so far exceeds the range of double.
+  /// Returns the labels of the next rows. Throws the errors of kmeans_predict(). Also throws InputError if the inertia
+  /// of all rows so far exceeds the range of double.
   Buffer<std::int32_t> add(MatrixView<const T> points, const Execution& execution);
 
   /// Returns the number of rows so far.

@@ -30,8 +30,9 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// Returns the GPU memory of a job, without the memory of its points, unit-length copy and weights. Seeding frees its
-/// memory before the variant allocates, so the estimate is the larger of the two amounts.
+/// Returns the GPU memory of a job, except the memory of the points, their unit-length copy and the weights. Seeding
+/// frees its memory before the variant allocates, so the estimate is the larger of two amounts: the
+/// memory of seeding and the memory of the variant.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
 // The functions below are for estimates of several fits whose results are kept.

@@ -195,7 +195,7 @@ class Search {
     counts_[point] = kept;
   }
 
-  // Adds the clusters in the bit mask `near`, which is not zero, to the list of the point.
+  // `near` is a bit mask of clusters and is not zero. Adds these clusters to the list of the point.
   __device__ __forceinline__ void note(const Scores& scores, int row, int group, unsigned int near, float least,
                                        int first_cluster) {
     const int point = 8 * row + lane() / 4;

@@ -72,7 +72,7 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes it anyway
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes the inertia anyway
 };
 
 /// The stopping rules for an engine that iterates by itself.

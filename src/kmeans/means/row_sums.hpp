@@ -100,7 +100,7 @@ class RowSums {
 
   std::uint64_t total() const { return total_; }
 
-  /// Returns the row at which the prefix sum first exceeds `target`, which must be less than total().
+  /// Returns the row at which the prefix sum first exceeds `target`. `target` must be less than total().
   template <class IntegerOfRow>
   std::int64_t row_at(std::uint64_t target, const IntegerOfRow& integer) const {
     std::size_t group = 0;

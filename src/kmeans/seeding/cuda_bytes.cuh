@@ -46,8 +46,8 @@ constexpr int chunk_columns = 64;  ///< columns per chunk; a lane reads 16 bytes
 /// at a time.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
-/// Returns the residue e of a row, which is the length of its vector of rounding errors. `squares`: the sum of the
-/// squared rounding errors. `largest`: the magnitude of the row, which exceeds 1 only for rows of other ranks.
+/// Returns the residue e of a row: the length of the row's vector of rounding errors. `squares`: the sum of the squared
+/// rounding errors. `largest`: the magnitude of the row, which exceeds 1 only for rows of other ranks.
 __device__ inline float residue_of(double squares, int columns, double largest) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) +
                            sqrt(static_cast<double>(columns)) * (0x1p-44 * fmax(largest, 1.0)));

@@ -34,7 +34,8 @@ struct WarpRoom {
 };
 
 __host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
-/// Returns the shared memory of a block, which holds its warps' data and the new rows.
+/// Returns the size of a block's shared memory, in bytes. The memory holds the data of the block's warps, and the new
+/// rows.
 __host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {
   return warps * static_cast<int>(sizeof(WarpRoom)) + eights_of(added) * candidate_bytes(chunks);
 }
@@ -265,8 +266,8 @@ class Walker {
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, others.data + job_.which[number] * others.stride,
                             rows.columns, job_.by_quads, count, room_.chains);
-    // Several pairs may have the same point. Their lanes update the point one after another, because on ties the first
-    // row wins.
+    // Several pairs may have the same point. The lanes of these pairs update the point one after another, because on
+    // ties the first row wins.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
@@ -300,7 +301,7 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
 };
 

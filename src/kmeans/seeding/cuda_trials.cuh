@@ -104,8 +104,8 @@ struct Layout {
 /// If more than this number of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number in its lower 62 bits. The two highest bits are a mark of the step, which shows that
-/// the word has been written. A mark of 0 means that nothing has been written yet.
+/// A published word holds a number in its lower 62 bits. The two highest bits are the mark of a step. They show that
+/// the word has been written in this step. A mark of 0 means that nothing has been written yet.
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
@@ -597,7 +597,7 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
   int kept_ = 0;     ///< number of pairs that the warp has stored
 };

@@ -768,7 +768,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
 
 TEST_P(Frame, pinning_ends_with_the_job) {
   const auto affinities = [] {
-    std::map<std::string, int> processors;  // for each kernel thread id: the number of its CPU
+    std::map<std::string, int> processors;  // for each thread id of the kernel: the number of the thread's CPU
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
       cpu_set_t set;
       if (sched_getaffinity(std::stoi(entry.path().filename()), sizeof set, &set) == 0)

@@ -1,5 +1,5 @@
-"""Tests that take minutes, or that measure memory, which sanitizers change: fits that are killed three hundred times,
-and the peak memory of jobs on a large file. tests/cli/run.py runs this."""
+"""Tests that take minutes, or that measure memory (sanitizers would change the results): fits that are killed three
+hundred times, and the peak memory of jobs on a large file. tests/cli/run.py runs this."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-// Runs generations launch by launch. The passes alternate between two grids. They begin such that the last pass writes
-// to the grid of the result.
+// Runs generations launch by launch. The passes alternate between two grids. The first grid is chosen such that the
+// last pass writes to the grid of the result.
 #pragma once
 
 #include <cstdint>

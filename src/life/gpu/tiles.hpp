@@ -12,7 +12,7 @@ namespace gradus::life_detail {
 /// edge of the border, incorrect cells spread inwards by one cell per generation.
 struct Tiling {
   static constexpr int lanes = 32;
-  static constexpr int most_depth = 32;  ///< maximum generations per pass, which is the width of the border in cells
+  static constexpr int most_depth = 32;  ///< maximum number of generations per pass, and width of the border in cells
 
   int rows = 16;
   int warps = 1;

@@ -1,5 +1,4 @@
-// Packed cells on a GPU, in words of 32 bits, which is the size of a register. The networks of network/ process these
-// words.
+// Packed cells on a GPU, in words of 32 bits, the size of a register. The networks of network/ process these words.
 #pragma once
 
 #include <cstdint>
