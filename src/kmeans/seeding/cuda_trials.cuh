@@ -25,7 +25,7 @@ namespace gradus::kmeans_detail {
 
 constexpr int most_trials = 16;
 
-/// A pair of a row and a trial that is nearer than the row's chosen row.
+/// A row, and a trial that is nearer to this row than the row's chosen row.
 struct KeptPair {
   double distance;
   std::int64_t pair;  ///< row * most_trials + trial
