@@ -63,8 +63,7 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
   VectorView<const T> weights;
   if (!weights_.empty()) weights = {weights_.data() + rows_, points.rows()};
   core::ExactAccumulator inertia;
-  // A call throws if all of its weights are zero. In a table, such a block is allowed if another block has a positive
-  // weight. The points of such a block get labels, but the inertia of the block is not used.
+  // A call throws if all its weights are zero. In a table, such a block gets labels, but does not add to the inertia.
   const bool weightless = has_weight_ && !weights.empty() && are_zero(weights);
   const KMeansMemory<T> memory{.weights = weightless ? VectorView<const T>() : weights};
   const auto predict = [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& device,

@@ -43,9 +43,8 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
-/// Adds the inertia of a finished job to `sum`. For KMeansMetric::cosine, the added inertia is not halved. A CPU
-/// variant either stores the exact inertia in `problem.rank_inertia`, or reports a rounded inertia, which is then
-/// added.
+/// Adds the inertia of a finished job to `sum`. For KMeansMetric::cosine, this inertia is not halved. If a CPU variant
+/// does not store the exact inertia in `problem.rank_inertia`, the variant's rounded inertia is added.
 template <class T>
 void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
                  core::ExactAccumulator& sum);
