@@ -6,7 +6,7 @@
 // a published experiment measured 3 %. With fewer than eight columns, nothing is unrolled.
 //
 // Bytes and operations: as before. Limits: as in `cuda_shared`.
-// Source: that experiment (experiments/kmeans-cuda-float.json); loop unrolling is older than caches.
+// Source: that experiment (experiments/kmeans-simt.json); loop unrolling is older than caches.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
