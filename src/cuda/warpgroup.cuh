@@ -165,8 +165,8 @@ class Barrier {
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
   }
-  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix. The barrier counts the
-  /// copied bytes.
+  /// Copies a box of the tensor map (see tensor_map.hpp). The box begins at this column, row and matrix. The barrier
+  /// counts the copied bytes.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::

@@ -11,8 +11,8 @@ namespace gradus::execution {
 
 /// Returns true if code for these architectures runs on a GPU of this compute capability. `architectures` has the
 /// syntax of CMAKE_CUDA_ARCHITECTURES ("80;86-real;90a-real"). Machine code runs on GPUs of the same major version
-/// whose minor version is the same or later. With the suffix "a", it runs only on exactly its version. Portable code
-/// runs on its version and all later versions.
+/// whose minor version is the same or later. With the suffix "a", it runs only on GPUs of exactly this version.
+/// Portable code runs on GPUs of its version and of all later versions.
 bool runs_on(std::string_view architectures, int major, int minor);
 
 /// Returns true if this build contains warpgroup matrix instructions for the GPU. Code for architecture 90a has these
@@ -22,7 +22,8 @@ bool has_warpgroup_code(const Gpu& gpu);
 /// Returns true if this build contains the GPU variants.
 bool is_compiled();
 
-/// Returns all NVIDIA GPUs that the driver reports. Returns none if the driver is missing or fails, without throwing.
+/// Returns all NVIDIA GPUs that the driver reports. If the driver is missing or fails, returns an empty list and throws
+/// nothing.
 std::vector<Gpu> find_gpus();
 
 /// Returns the same GPUs as find_gpus(), but does not initialize CUDA, because that takes 0.2 s. Intended for lists of
@@ -38,7 +39,7 @@ std::string why_no_gpu(const Machine& machine);
 const Gpu& require_gpu(const Machine& machine, int gpu);
 
 /// Returns the indices of the machine's first `count` usable GPUs, or of all usable GPUs if `count` is 0. Throws
-/// UnsupportedError if there are fewer.
+/// UnsupportedError if the machine has fewer usable GPUs.
 std::vector<int> first_gpus(const Machine& machine, int count);
 
 }  // namespace gradus::execution

@@ -18,8 +18,8 @@ namespace gradus::execution {
 
 namespace {
 
-/// The groups that no job uses at the moment, by their GPUs. They are never destroyed, because at the end of the
-/// process CUDA may already have shut down.
+/// The groups that no job uses at the moment. The key is the list of the group's GPUs. Groups are never destroyed,
+/// because CUDA may shut down before the process destroys its static objects.
 struct IdleGroups {
   std::mutex mutex;
   std::multimap<std::vector<int>, std::shared_ptr<core::ThreadGroup>> groups;
@@ -80,7 +80,7 @@ void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
   try {
     group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
   } catch (Error& error) {
-    ErrorFields fields = error.fields();  // the caller has no ranks
+    ErrorFields fields = error.fields();  // the caller knows nothing of ranks, so the error must not name one
     fields.rank.reset();
     fields.ranks = 1;
     error.set_fields(fields);

@@ -17,11 +17,12 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
-/// Returns the request for the first of its GPUs alone. Without a list of GPUs, returns the request unchanged.
+/// Returns the same request, but only for the first GPU of its list. Without a list of GPUs, returns the request
+/// unchanged.
 Execution on_first_gpu(Execution execution);
 
-/// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
-/// the same GPUs uses the group again.
+/// The ranks of a job on several GPUs. Connecting GPUs takes long, so a group outlives its job, and a later job on the
+/// same GPUs uses the group again.
 class GpuGroup {
  public:
   /// Throws UsageError or UnsupportedError unless the job can run on these GPUs. `execution` must outlive the object.
@@ -32,8 +33,9 @@ class GpuGroup {
 
   int size() const { return static_cast<int>(execution_.gpus.size()); }
 
-  /// Calls job(rank, execution) for each GPU in parallel, for the first GPU on this thread. `execution` names the GPU
-  /// and has a communicator. Returns the results in the order of the GPUs. If a job throws, throws its exception.
+  /// Calls job(rank, execution) for each GPU in parallel. The call for the first GPU runs on this thread. `execution`
+  /// names the GPU and has a communicator. Returns the results in the order of the GPUs. If a job throws, throws its
+  /// exception.
   template <class Job>
   auto run(const Job& job) {
     std::vector<std::invoke_result_t<Job, int, const Execution&>> results(execution_.gpus.size());
@@ -41,7 +43,7 @@ class GpuGroup {
     return results;
   }
 
-  /// Changes the report of the first rank to describe the whole job.
+  /// Changes the report of the first rank so that it describes the whole job.
   void describe(RunReport& report) const;
 
  private:
@@ -52,8 +54,8 @@ class GpuGroup {
   std::shared_ptr<core::ThreadGroup> group_;
 };
 
-/// Starts the GPUs of a request, and connects them, while the caller does something else, such as reading a file. The
-/// destructor waits until they are ready. Errors are left to the job.
+/// Starts and connects the GPUs of a request in the background, while the caller does other work, such as reading a
+/// file. The destructor waits until the GPUs are ready. Ignores errors, because the job will report them.
 class GpuStart {
  public:
   explicit GpuStart(const Execution& execution);

@@ -10,7 +10,8 @@
 
 namespace gradus::execution {
 
-/// Starts a job. `bytes` is the size of its GPU memory (see cuda::Job). Throws the UnsupportedError of require_gpu().
+/// Starts a job. `bytes` is the size of the job's GPU memory (see cuda::Job). Throws the UnsupportedError of
+/// require_gpu().
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64_t bytes = 0);
 
 /// Returns how many bytes of the current GPU's memory a job may use if it can adapt the sizes of its blocks. This is

@@ -15,12 +15,13 @@ std::optional<int> gpu_of_memory(const void* address);
 /// Waits until all work on the stream (a cudaStream_t) of this GPU is complete.
 void wait_for_stream(int gpu, void* stream);
 
-/// Copies host memory to this GPU, after the work on its stream (a cudaStream_t). Returns when the copy is complete.
+/// Copies host memory to this GPU, after the work on `stream`, a cudaStream_t of the GPU. Returns when the copy is
+/// complete.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
 
-/// Returns a copy, in the memory of the GPU `to`, of rows in the memory of any GPU. `row_bytes`: the size of a row, in
-/// the copy also the distance of two rows. `stride_bytes`: the distance of two rows in the original. Returns when the
-/// copy is complete.
+/// Copies rows from the memory of any GPU to the memory of the GPU `to`, and returns the copy. A row has `row_bytes`
+/// bytes. In the original, consecutive rows begin `stride_bytes` apart. In the copy, there are no gaps between rows.
+/// Returns when the copy is complete.
 std::shared_ptr<void> copy_between_gpus(int to, const void* from, std::size_t stride_bytes, std::size_t row_bytes,
                                         std::int64_t rows);
 

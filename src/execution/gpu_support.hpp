@@ -16,7 +16,8 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
-/// Returns Support::yes() if the machine has a usable GPU. For rows of GPU variants that support every shape.
+/// Returns Support::yes() if the machine has a usable GPU. Used in the table rows of GPU variants that support every
+/// shape.
 template <class Shape>
 core::Support on_gpu(const Shape&, const Machine& machine) {
   return supported_on_gpu(machine);
@@ -31,8 +32,8 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
-/// Returns a fictitious GPU for estimates. It has the least memory of all usable GPUs, and also the fewest
-/// multiprocessors.
+/// Returns a fictitious GPU for estimates. Its memory is the smallest memory of any usable GPU, and its number of
+/// multiprocessors is the smallest number of any usable GPU.
 inline Gpu least_gpu(const Machine& machine) {
   Gpu least;
   for (const Gpu& gpu : machine.gpus()) {

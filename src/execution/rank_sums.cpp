@@ -104,7 +104,8 @@ class NcclSums final : public RankSums {
  public:
   NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
     nccl().check(nccl().init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
-    // The first sum of a size completes the connection, which takes long.
+    // NCCL completes the connection in the first small sum and in the first large sum. This takes long, so both sums
+    // are made here.
     constexpr std::int64_t most = std::int64_t{1} << 18;
     cuda::DeviceBuffer<Word> own(most);
     cuda::DeviceBuffer<Word> all(most);
@@ -154,7 +155,7 @@ class HostSums final : public RankSums {
   cuda::PinnedBuffer<std::uint64_t> words_;
 };
 
-/// A description of a rank for the others, sent before they connect.
+/// Describes a rank to the other ranks. They exchange these descriptions before they connect.
 struct Endpoint {
   std::array<char, 16> gpu;              ///< the identity of the GPU, which is the same in all processes
   std::array<std::uint64_t, 2> process;  ///< a random number that no other process has
@@ -178,7 +179,7 @@ Endpoint endpoint_of(int gpu) {
   return endpoint;
 }
 
-/// Connects the ranks by the best way. Collective.
+/// Connects the ranks in the best way that all of them support. Collective.
 std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
   Communicator& communicator = ranks.communicator();
   const std::vector<Endpoint> all = ranks.gather([&] { return endpoint_of(gpu); });

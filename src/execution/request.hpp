@@ -41,7 +41,7 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view(facts_of(elements), what);
 }
 
-/// Throws UsageError if the product of the factors, which are non-negative, overflows 63 bits.
+/// Throws UsageError if the product of the factors overflows 63 bits. The factors must not be negative.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 
 /// Throws UsageError unless `bytes` is the size of a float or a double.
@@ -98,7 +98,7 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
                    {.code = error_code::shape_mismatch});
 }
 
-std::string gpu_number(int gpu);  ///< text for a message
+std::string gpu_number(int gpu);
 
 /// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if this GPU does
 /// not exist or if the request names the CPU. Throws UsageError if the request names another GPU.
@@ -110,7 +110,8 @@ struct NamedPlace {
   const char* what;
 };
 
-/// Throws UnsupportedError unless the memory is in host memory or on the GPU that runs the job.
+/// Throws UnsupportedError unless the place is host memory or the GPU that runs the job. The message calls the data
+/// `what`.
 void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
 
 /// Throws UnsupportedError if `what` is on a GPU but the variant needs it in host memory. The message lists the
@@ -144,7 +145,7 @@ Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Var
 bool has_memory(std::uint64_t needed, const Execution& execution);
 
 /// Throws OutOfMemoryError if `needed` bytes, in addition to the input, exceed the limit of the job or the available
-/// memory. `way_out` is the remedy for the message.
+/// memory. The message recommends the remedy `way_out`.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
 /// Throws OutOfMemoryError if `needed` bytes of GPU memory exceed Execution::gpu_memory_limit.
@@ -186,7 +187,7 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
-/// Throws UsageError unless the variant has the options of the request.
+/// Throws UsageError unless the variant supports the options that the request sets.
 template <class Variant>
 void check_variant_options(core::Rows<Variant> variants, const Variant& variant, const Execution& execution,
                            std::string_view problem) {

@@ -31,13 +31,14 @@ auto whole_call(const Job& job) {
 }
 
 /// Returns the request with two changes. A list of one GPU becomes a request for this GPU. The progress callback
-/// restores the default floating-point environment after the caller's callback; it keeps a reference to `execution`.
+/// restores the default floating-point environment after the caller's callback. The new callback keeps a reference to
+/// `execution`.
 Execution adapted(const Execution& execution);
 
 /// Runs job(execution) like the overload above, with an adapted request.
 template <class Job>
 auto whole_call(const Execution& execution, const Job& job) {
-  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // needs no copy, which costs time
+  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // such a request is not copied
   return whole_call([&] { return is_plain ? job(execution) : job(adapted(execution)); });
 }
 

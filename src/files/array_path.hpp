@@ -14,8 +14,8 @@ struct ArrayPath {
   std::string array;  ///< name of the array; empty: the only array of the file
 };
 
-/// Parses "a.npz" or "a.npz:name" for the ending ".npz", whether the file exists or not. Returns nothing for paths
-/// without this ending. Ignores upper and lower case of the ending.
+/// Parses "a.npz" or "a.npz:name" if `ending` is ".npz". The file need not exist. Returns nullopt for paths without
+/// this ending. The ending may be in upper or lower case.
 std::optional<ArrayPath> array_path(const std::string& path, std::string_view ending);
 
 /// Returns the index of the array with this name, or of the only array if the name is empty. If several arrays have the

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t last_column = std::numeric_limits<std::size_t>::max();
 
-/// Removes a number of at least 1 from the beginning of the text and returns it. Returns 0 if there is no such number.
+/// Parses a number of at least 1 at the beginning of the text, removes it from the text and returns it. Returns 0 if
+/// there is no such number.
 std::size_t take_number(std::string_view& text) {
   std::size_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);

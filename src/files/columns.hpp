@@ -19,7 +19,8 @@ namespace gradus::files {
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses comma-separated items. Throws UsageError about `label` if an item is empty or is a decreasing range.
+  /// Parses comma-separated items. If an item is empty or is a decreasing range, throws a
+  /// UsageError that names `label`.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
@@ -27,8 +28,8 @@ class ColumnList {
   static ColumnList of_names(std::string_view label, std::span<const std::string> names);
 
   bool holds_names() const;
-  /// Returns true if some item is this name. An item does not count if it is also the number of one of `columns`
-  /// columns.
+  /// Returns true if some item is this name. In a table with `columns` columns, an item that is also the number of a
+  /// column does not count.
   bool asks_for(std::string_view name, std::size_t columns) const;
   std::size_t size() const { return items_.size(); }
 
@@ -51,8 +52,8 @@ class ColumnList {
 struct ColumnChoice {
   ColumnList taken;    ///< empty: all columns that are neither dropped nor the id
   ColumnList dropped;  ///< not allowed together with `taken`
-  ColumnList id;       ///< empty, or the column that names the rows
-  ColumnList weight;   ///< empty, or the column that weights the rows
+  ColumnList id;       ///< empty, or the column with the names of the rows
+  ColumnList weight;   ///< empty, or the column with the weights of the rows
   /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;
   /// Messages recommend --columns, --drop-columns and --missing, and a note reports a column of row numbers.
@@ -70,7 +71,7 @@ struct ColumnChoice {
 };
 
 struct ChosenColumns {
-  std::vector<std::size_t> taken;  ///< in the order of use
+  std::vector<std::size_t> taken;  ///< chosen columns, in the order in which their values are used
   std::optional<std::size_t> id;
   std::optional<std::size_t> weight;
   std::vector<std::size_t> unexpected;  ///< columns left out because ColumnChoice::expected lacks them
@@ -100,7 +101,7 @@ std::string columns_text(std::span<const std::string> names, std::span<const std
 
 class RowNames {
  public:
-  std::string heading;   ///< name of the column of the row names; may be empty
+  std::string heading;   ///< name of the column that contains the row names; may be empty
   bool numbers = false;  ///< true if the names are row numbers of the file, counted from 0
 
   std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }

@@ -163,7 +163,8 @@ class CsvParser {
     line_ += chunk.lines;
   }
 
-  /// Adds the rows of a chunk that lack numbers. The chunk follows the rows and lines that have already been counted.
+  /// Records the rows of the chunk in which numbers are missing. All rows and lines before the chunk must have been
+  /// counted.
   void add_incomplete(const IncompleteRows& more) {
     const std::size_t before = row_count_ + incomplete_.rows.size();
     if (incomplete_.empty()) {
@@ -219,7 +220,7 @@ class CsvParser {
   bool started_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t blank_line_ = 0;  ///< first blank line after rows; 0: none
-  std::size_t row_count_ = 0;   ///< complete rows
+  std::size_t row_count_ = 0;   ///< number of complete rows
   IncompleteRows incomplete_;
   std::vector<double> weights_;
   std::vector<CsvChunk> chunks_;

@@ -24,7 +24,7 @@ struct CsvTable {
   std::shared_ptr<const RowNames> row_names;  ///< the contents of the column of row names, or null
   std::vector<double> weights;                ///< the contents of the column of weights, or empty
   std::vector<std::int64_t> dropped;          ///< the rows left out, counted from 0 among all rows
-  std::vector<std::string> notes;  ///< notes for the user; each states file:line and a decision that is doubtful
+  std::vector<std::string> notes;             ///< notes for the user; each names file:line and a doubtful decision
 };
 
 /// Reads a rectangle of finite numbers, each rounded to the nearest double. Supports a header line, quoted fields (RFC

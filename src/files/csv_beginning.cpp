@@ -252,9 +252,8 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
 }
 
-/// Handles a line that is the name of the only column, although this name contains separators. The line counts as such
-/// a name if each row from `row` on is a single field. In this case, returns a separator that the line does not
-/// contain. Otherwise returns 0.
+/// If the line is the name of the only column and contains separators, returns a separator that the line does not
+/// contain. Otherwise returns 0. The line is such a name if each row from `row` on is a single field.
 char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";
   if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;

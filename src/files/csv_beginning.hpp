@@ -1,4 +1,4 @@
-// The beginning of a text table, which determines how the rows that follow are parsed.
+// Reads the beginning of a text table. The beginning determines how the rows after it are parsed.
 #pragma once
 
 #include <array>

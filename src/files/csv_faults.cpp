@@ -14,8 +14,8 @@ std::string_view inside_quotes(std::string_view text) {
   return in_quotes ? trimmed(text.substr(1, text.size() - 2)) : text;
 }
 
-/// Returns the part of a message that explains why a number cannot be read, with the remedy. Returns "" if the number
-/// has none of these signs.
+/// Returns a part of a message: why the number cannot be read, and the remedy. Returns "" if the number is not
+/// hexadecimal and has none of the signs below.
 std::string odd_sign(std::string_view number) {
   constexpr std::string_view minus = "\xe2\x88\x92";
   if (number.starts_with(minus)) return ": its minus is the sign U+2212; write a hyphen (-)";

@@ -57,7 +57,7 @@ void look_for_stop(const StoredMatrix& matrix) {
     core::honour_stop(matrix.stop, "stopped while reading '" + std::string(matrix.name) + "'");
 }
 
-/// Converts the element at `from`, which has this number in the matrix.
+/// Converts the element at `from`. `number` is the index of the element in the matrix.
 template <class T, class Stored>
 T element(const StoredMatrix& matrix, const std::byte* from, std::int64_t number) {
   const Stored stored = load<Stored>(from, matrix.swap);
@@ -136,7 +136,7 @@ constexpr ElementKind<Values> kind(std::string_view name) {
 }
 
 template <class Values>
-constexpr std::array<ElementKind<Values>, 0> kinds{};  // one table for each type of result
+constexpr std::array<ElementKind<Values>, 0> kinds{};  // one table for Reals, one for Numbers
 
 template <>
 constexpr auto kinds<Reals> = std::to_array<ElementKind<Reals>>({

@@ -1,4 +1,4 @@
-// Elements in the types in which files store them, and their conversion to points.
+// Elements of the types that occur in files, and their conversion to points.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace gradus::files {
 
 using Reals = std::variant<PointsOf<float>, PointsOf<double>>;
-/// Numbers whose integers stay integers. Only graphs have them, as edge weights.
+/// Values that keep integers as integers. Only graphs have such values, as edge weights.
 using Numbers = std::variant<PointsOf<std::int32_t>, PointsOf<std::int64_t>, PointsOf<float>, PointsOf<double>>;
 
 /// A matrix of elements in a file.
@@ -38,8 +38,9 @@ struct ElementKind {
   std::string_view name;  ///< name of the type in NumPy, without the byte order, or "bf16"
   std::size_t bytes;
   std::size_t value_bytes;  ///< size of the converted value
-  /// Converts a matrix. If the element type is the type of the values, views aligned rows in native byte order in
-  /// place; the values then share `owner`. Throws InputError for integers that the type of the values does not hold.
+  /// Converts a matrix. If no conversion is needed and the rows are aligned and in native byte order, returns a view of
+  /// the rows in place, and the values share `owner`. Throws InputError for integers that do not fit the type of the
+  /// values.
   Values (*read)(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner);
 };
 

@@ -45,8 +45,8 @@ Descriptor::~Descriptor() {
 
 namespace {
 
-/// All mapped files, in an array that the signal handler can read without a lock. Files beyond the array's size are not
-/// protected.
+/// All mapped files, in an array that the signal handler can read without a lock. Once the array is full, further files
+/// are not protected.
 std::array<std::atomic<const MappedFile*>, 64> mapped{};
 
 void enter(const MappedFile* file) {

@@ -24,7 +24,7 @@ struct Remedy {
     advice
   };
   Kind kind = Kind::none;
-  unsigned readers = 0;   ///< the readers for which the remedy is useful: the sum of bit(reader)
+  unsigned readers = 0;   ///< sum of Remedy::bit() over the readers for which the remedy is useful
   std::string_view text;  ///< text with placeholders: {in} is the file's name, {out} the name without its ending,
                           ///< {ending} the ending
   std::string_view imports = {};  ///< modules that an expression needs; for networkx, an additional package
@@ -41,8 +41,9 @@ struct ForeignFormat {
   /// Recognises the content if a signature does not suffice. Without signature and function, only the name counts.
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
-  /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. If there is a remedy, these readers refuse content of this format in a file with any other name.
+  /// The readers that support this format, as a sum of Remedy::bit(). They recognise it by the name of the file. If
+  /// another name hides the format and there is a remedy, even these readers refuse the file. For all other readers,
+  /// the format is foreign.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;

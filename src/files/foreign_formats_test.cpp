@@ -32,7 +32,7 @@ std::string zip(std::initializer_list<std::string> names) {
 }
 const std::string hdf5 = "\x89HDF\r\n\x1a\n\0\0\0\0"s;
 
-/// Small sample contents, by the names of the rows. A row without a sample is recognised only by its file names.
+/// Small sample contents. The key is the name of the row. A row without a sample is recognised only by its file names.
 const std::multimap<std::string_view, std::string> samples = {
     {"a Git LFS pointer, which stands for a file that was not fetched",
      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"},
@@ -155,8 +155,8 @@ class ForeignFormats : public testing::Test {
   const std::string folder_ = testing::TempDir() + "gradus_foreign_" + std::to_string(::getpid());
 };
 
-/// Returns names of the formats that a reader reads. For Reader::pattern, omits names of images, because this reader
-/// rejects files with such names as images.
+/// Returns one file name for each format that the reader supports. For Reader::pattern, omits pictures, because this
+/// reader rejects files with the name of a picture.
 std::vector<std::string> own_names(Reader reader) {
   std::vector<std::string> names;
   if (reader == Reader::pattern) {

@@ -56,7 +56,7 @@ struct GifWriter::State {
     const int status = EGifPutScreenDesc(gif, width, height, 1, 0, map);
     GifFreeMapObject(map);
     require(status);
-    // The extension "NETSCAPE2.0" repeats the animation. Its block 1 contains the number of repetitions, in which 0
+    // The extension "NETSCAPE2.0" repeats the animation. Its block 1 contains the number of repetitions. The number 0
     // means forever.
     require(EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE));
     require(EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0"));

@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// During its lifetime, a process of root lacks root's permission to read and write every file.
+/// A process of root loses root's permission to read and write every file while this object exists.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -72,7 +72,7 @@ class Unprivileged {
   bool root_ = ::geteuid() == 0;
 };
 
-/// During its lifetime, limits the size of files. Writing more fails as on a full disk.
+/// Limits the size of files while this object exists. A write beyond the limit fails, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t size) {
@@ -137,8 +137,8 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A large write takes many system calls. A stop request takes effect between any two of these calls. It also takes
-// effect after the last one, until the file is renamed.
+// A large write takes many system calls. A stop request takes effect between any two of these calls, and also after the
+// last call until the file is renamed.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {
@@ -1242,8 +1242,8 @@ TEST_F(ImageTest, DamageIsRefused) {
   }
   expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
                   "'x.png' is a picture, neither PNG nor JPEG");
-  // The messages state the position. In the first test, it is the end of the file. In the second, it is the end of a
-  // header of 8 + 25 bytes with an incorrect checksum.
+  // The messages state the position. The position in the first test is the end of the file. The position in the second
+  // test is the end of a header of 8 + 25 bytes with an incorrect checksum.
   expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
   std::string head = png;
   head[32] = static_cast<char>(head[32] ^ 4);

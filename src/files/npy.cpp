@@ -139,11 +139,12 @@ struct Layout {
 
   bool swap() const { return header.descr[0] == '>'; }
 
-  // For arrays of one or two dimensions only.
+  // The functions below are only for arrays of one or two dimensions.
   std::int64_t rows() const { return header.shape[0]; }
   std::int64_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
   std::int64_t row_bytes() const { return columns() * static_cast<std::int64_t>(kind->bytes); }
-  /// Returns true for Fortran order. A single row or column is the same in both orders.
+  /// Returns true if the elements must be transposed into rows. A single row or column has the same order in both
+  /// layouts.
   bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
 };
 

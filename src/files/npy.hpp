@@ -41,8 +41,9 @@ Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {}
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
-/// An array whose integers stay integers. i1, i2, u1, u2 and bool become int32, u4 becomes int64, and u8 becomes int64
-/// if its values fit. f2 becomes float. Aligned i4, i8, f4 and f8 in native byte order and C order are viewed in place.
+/// An array that keeps integers as integers. i1, i2, u1, u2 and bool become int32, u4 becomes int64, and u8 becomes
+/// int64 if its values fit. f2 becomes float. Aligned i4, i8, f4 and f8 in native byte order and C order are viewed in
+/// place.
 struct NpyNumbers {
   std::vector<std::int64_t> shape;
   std::string dtype;  ///< type in the file
@@ -79,8 +80,8 @@ struct NpyColumn {
   std::string_view name;
   std::variant<std::span<const double>, std::span<const std::uint64_t>> values;
 };
-/// Writes a structured array with one element per row, in which the columns' values are interleaved. NumPy can index
-/// such an array by column name.
+/// Writes a structured array. An element of the array is a row, so the values of the columns are interleaved. NumPy can
+/// index such an array by column name.
 void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns);
 
 }  // namespace gradus::files

@@ -150,8 +150,8 @@ const char* short_number(const char* at, const char* end, double& value) {
   return at + length;
 }
 
-/// Parses a number of at most 19 digits without exponent, which is the common case. Returns its end, or nullptr for any
-/// other number.
+/// Handles the common case: parses a number of at most 19 digits without an exponent. Returns the end of the number, or
+/// nullptr for any other number.
 const char* everyday_number(const char* begin, const char* end, double& value) {
   const bool negative = *begin == '-';
   const char* at = begin + (negative ? 1 : 0);

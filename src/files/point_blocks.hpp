@@ -20,18 +20,18 @@ class PointBlocks {
   PointBlocks& operator=(PointBlocks&&) noexcept;
   ~PointBlocks();
 
-  /// Returns everything but the values: names, weights, type and number of columns. Its number of rows is zero if the
-  /// file is read by rows.
+  /// Returns everything but the values: names, weights, type and number of columns. If the file is read by rows, the
+  /// returned points have no rows.
   const Points& head() const { return head_; }
   std::int64_t rows() const { return rows_; }
 
   /// Returns the largest number of rows, at least 1, that take at most `bytes` when they are read and converted to
-  /// `type`. `result_bytes` are the bytes of a result for each row.
+  /// `type`. `result_bytes` is the size of the result for one row.
   std::int64_t rows_in(std::uint64_t bytes, ElementType type, std::uint64_t result_bytes) const;
 
   /// Calls use(points, number of the first row) for blocks of `block` rows, in order. The last block may be shorter. A
   /// file without rows is one block, and so is a file that is not read by rows. Converts the points to `type`. The
-  /// points are valid during the call. May be called again.
+  /// points are valid until use() returns. for_each() may be called several times.
   ///
   /// Throws the errors of read_rows(), and InputError if the file changes during the calls.
   void for_each(std::int64_t block, ElementType type, const std::function<void(const Points&, std::int64_t)>& use);
@@ -44,7 +44,7 @@ class PointBlocks {
   ReadOptions options_;
   Points head_;
   std::int64_t rows_ = 0;
-  std::int64_t file_columns_ = 0;        ///< number of columns before a choice of columns
+  std::int64_t file_columns_ = 0;        ///< number of columns in the file, whether chosen or not
   std::unique_ptr<const State> before_;  ///< null if the file is one block
 };
 

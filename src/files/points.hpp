@@ -32,9 +32,9 @@ bool is_npy(const std::string& path);
 ReadOptions with_all_columns(ReadOptions options);
 
 /// Reads points from a file of any format in the list of points.cpp ("a.npz:name" if the file has several arrays).
-/// Recognises some formats under other endings by content. A stream (see is_stream()) may contain CSV, .npy or .npz,
-/// which are also distinguished by content. One-dimensional arrays become n x 1. Throws InputError with the error and
-/// its position.
+/// Recognises some formats by content, whatever the ending is. A stream (see is_stream()) may contain CSV, .npy or
+/// .npz, which are also distinguished by content. One-dimensional arrays become n x 1. Throws InputError. The message
+/// names the fault and its position.
 Points read_points(const std::string& path, const ReadOptions& options = {});
 
 /// Reads points from a stream of which nothing has been read. The stream's name appears in messages.

@@ -57,7 +57,8 @@ class SafetensorsHeader : HeaderCursor {
  private:
   static constexpr std::string_view quote = "\"";
 
-  /// Calls `read` with each key of an object and its position. `read` must consume the value.
+  /// For each member of an object, calls `read` with the key and the position of the key. `read` must consume the
+  /// value.
   template <class Read>
   void for_members(const Read& read) {
     expect('{');

@@ -54,7 +54,7 @@ std::string refusal(const std::function<void()>& action) {
 #define EXPECT_CONTAINS(text, part) EXPECT_PRED2(contains, text, part)
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Returns the options of the command line, without a choice of columns.
+/// Returns the options that the command line passes if the user chooses no columns.
 CsvOptions offered() {
   CsvOptions options;
   options.columns.offers_columns = options.columns.offers_id = true;
@@ -244,7 +244,7 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
 }
 
 TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
-  // The whole first line decides whether it is a header, whichever columns are chosen.
+  // The whole first line determines whether it is a header. The choice of columns does not matter.
   const std::string spectra = "name,400.3,402.7,405.2\nAda,0.1,0.2,0.3\nBob,0.2,0.3,0.4\n";
   const Rows expected{{0.1, 0.2, 0.3}, {0.2, 0.3, 0.4}};
   EXPECT_EQ(rows_of(spectra, named_by("name")), expected);
@@ -487,7 +487,7 @@ TEST(Headers, OfOneColumnMayHoldSeparators) {
   EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", written(Decimal::comma)), (Rows{{5.1}, {4.9}}));
   EXPECT_CONTAINS(refusal("Made by hand\n5,1\n4,9\n", offered()), "t.csv:2:1: '5,1' is not a number");
   EXPECT_EQ(rows_of("10 m\n5\n6\n", yes), (Rows{{5}, {6}}));
-  // If other rows have separators, the row has too few fields.
+  // Other rows have a separator, so the row without a separator lacks a field.
   EXPECT_CONTAINS(refusal("x,y\n3\n4,5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("x y\n3\n4 5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("1 2\n3\n4\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");

@@ -15,7 +15,7 @@ namespace gradus::files {
 namespace {
 
 constexpr std::int64_t length_bytes = sizeof(std::int32_t);
-constexpr std::int64_t rows_between_polls = 4096;  // the rows may have to be read from a disk
+constexpr std::int64_t rows_between_polls = 4096;  // small, because the rows may have to be read from a disk
 
 std::int32_t length_at(const std::byte* row) {
   std::int32_t length;

@@ -19,7 +19,8 @@ namespace gradus::files {
 
 namespace {
 
-/// Number of bytes of text in memory between two polls of the stop request, and between two progress reports.
+/// If the whole text is in memory, it is consumed in pieces of this size. Between two pieces, the stop request is
+/// polled and the progress is reported.
 constexpr std::size_t bytes_of_a_piece = std::size_t{8} << 20;
 constexpr std::size_t bytes_of_a_buffer = std::size_t{1} << 20;
 constexpr std::size_t bytes_of_a_beginning = std::size_t{1} << 16;
@@ -27,7 +28,7 @@ constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // UTF-8
 /// Limits the length of lines, because a little compressed data can expand to an endless line.
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
-/// Returns when a read will not block. Polls the stop request, because the input may never come and a signal may not
+/// Waits until a read would not block. Polls the stop request, because the input may never come and a signal may not
 /// interrupt this thread.
 void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
   constexpr int patience_milliseconds = 50;

@@ -37,8 +37,8 @@ using ReadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 class TextInput {
  public:
-  /// Opens a file, or standard input for "-". A pipe is read as data arrives. For any other file, throws the errors of
-  /// MappedFile.
+  /// Opens a file, or standard input for "-". A pipe is read as data arrives. Any other file is mapped, and the errors
+  /// of MappedFile are thrown.
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
   /// Reads bytes in memory, which the caller keeps alive. `name` appears in messages.
   TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop = {});

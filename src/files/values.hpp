@@ -95,8 +95,7 @@ struct Tensor {
   std::int64_t elements() const {
     return std::visit([](const auto& all) { return all.view.rows(); }, values);
   }
-  /// Returns the number of bytes that are allocated, in addition to the file, if the values are converted to the type
-  /// `wanted`.
+  /// Returns the number of bytes that are allocated, in addition to the file, after a conversion to the type `wanted`.
   std::uint64_t bytes_as(ElementType wanted) const {
     const std::uint64_t each = wanted == ElementType::f32 ? sizeof(float) : sizeof(double);
     return own_bytes + (wanted == type() ? 0 : static_cast<std::uint64_t>(elements()) * each);

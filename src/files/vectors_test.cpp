@@ -137,7 +137,7 @@ class Vectors : public tests::FolderTest {
     }
   }
 
-  /// Expects that the content is refused with a message that names the file, and a remedy.
+  /// Expects an error whose message contains `expected`, the name of the file and a remedy.
   void expect_refused(const Kind& kind, const std::string& content, const std::string& expected) {
     SCOPED_TRACE(kind.ending + " " + kind.type + ": " + expected);
     const std::string path = put("bad" + kind.ending, content);
@@ -203,7 +203,7 @@ TEST_F(Vectors, AreViewedInPlaceIfTheTypeAllows) {
   for_each_kind(4, 3, [&](const Kind& kind, const std::string& path, const Rows&) {
     const Points points = read_points(path);
     const bool in_file = kind.ending == ".fvecs" || kind.ending == ".fbin" || kind.type == "F32" || kind.type == "F64";
-    // A file that is changed after the reading shows through a view, and not through a copy.
+    // If the file is changed after reading, a view shows the change and a copy does not.
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(-static_cast<std::streamoff>(element_bytes(kind)), std::ios::end);
     file << kind.encode(1) << std::flush;
@@ -301,7 +301,7 @@ TEST_F(Vectors, BadRowsAreNamed) {
       EXPECT_EQ(error.fields().byte, static_cast<std::int64_t>(2 * row_bytes));
       EXPECT_EQ(error.fields().value, "2");
     }
-    // A rank reads only its rows, and finds the fault if it is there.
+    // A rank reads only its own rows. It finds the fault if the fault is in these rows.
     const std::string path = put("bad" + kind.ending, counted(2, 2));
     EXPECT_EQ(read_rows(path, 3, 2).rows(), 2);
     EXPECT_THROW(read_rows(path, 2, 1), InputError);
@@ -489,7 +489,8 @@ TEST_F(Vectors, AStopRequestEndsTheReading) {
   std::stop_source stop;
   stop.request_stop();
   for_each_kind(4, 3, [&](const Kind&, const std::string& path, const Rows&) {
-    // A view in place needs no time, but the conversion to both types does in at least one direction.
+    // Reading values of the requested type is not interrupted, because these values are viewed in place. But at least
+    // one of the two types needs a conversion.
     int stopped = 0;
     for (const ElementType type : {f32, f64}) try {
         read_points(path, {.type = type, .stop = stop.get_token()});

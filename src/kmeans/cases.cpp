@@ -601,7 +601,7 @@ void add_layouts(std::vector<Case>& list) {
 
 std::vector<Case> make_cases() {
   std::vector<Case> list;
-  // Sizes below, at and above every tile size, with one and many dimensions, and with k = 1 and k = n.
+  // Adds sizes below, at and above every tile size, with one and many dimensions, and with k = 1 and k = n.
   list.push_back(sized(1, 1, 1));
   list.push_back(sized(2, 3, 2));
   list.push_back(sized(17, 1, 17));

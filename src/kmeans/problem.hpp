@@ -34,7 +34,7 @@ struct Shape {
   std::int64_t clusters = 0;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
-  double first_distances = 0;  ///< distances that are computed per point to choose the initial centroids
+  double first_distances = 0;  ///< number of distances per point that the choice of initial centroids computes
 
   /// Returns the number of multiply-adds of one assignment without pruning.
   double operations() const {
@@ -87,9 +87,9 @@ class Checkpoints;
 
 template <class T>
 struct Problem {
-  MatrixView<const T> points;             ///< n x d, finite
-  VectorView<const T> weights;            ///< n, or empty; in host memory
-  MatrixView<const T> initial_centroids;  ///< k x d
+  MatrixView<const T> points;             ///< n x d elements, all finite
+  VectorView<const T> weights;            ///< n elements, or empty; in host memory
+  MatrixView<const T> initial_centroids;  ///< k x d elements
   Statistics statistics;
   int max_iterations = 300;
   double shift_limit = 0;          ///< the fit stops if the squared movement is at most this value; 0: no such limit
@@ -149,7 +149,7 @@ struct Room {
   using Result = KMeansResult<T>;
   /// Additional fields of a variant's row in the table.
   struct RowFacts {
-    /// Returns the size in bytes of the variant's copy of the points in host memory, which makes iterations faster.
+    /// Some variants copy the points in host memory to make iterations faster. Returns the size of this copy in bytes.
     /// Null if the variant makes no such copy.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };

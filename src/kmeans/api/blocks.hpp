@@ -1,5 +1,5 @@
 // kmeans_predict() and kmeans_transform() for the rows of a table that is processed in blocks. The results have the
-// bits of one call for all rows, and errors count the rows of the table.
+// same bits as the results of one call for all rows. Errors count the rows from the beginning of the table.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> point
 template <class T>
 class BlockPrediction {
  public:
-  /// Refers to the memory of `model` and of `weights`, which are empty or have a weight for each of `rows` rows. Throws
-  /// InputError for another number of weights.
+  /// Keeps references to `model` and to the memory of `weights`. `weights` is empty or has one weight for each of the
+  /// `rows` rows. Throws InputError for another number of weights.
   BlockPrediction(const KMeansModel<T>& model, VectorView<const T> weights, std::int64_t rows);
 
-  /// Returns the labels of the next rows. Throws the errors of kmeans_predict(), also for the inertia of all rows so
-  /// far.
+  /// Returns the labels of the next rows. Throws the errors of kmeans_predict(). Also throws InputError if the inertia
+  /// of all rows so far exceeds the range of double.
   Buffer<std::int32_t> add(MatrixView<const T> points, const Execution& execution);
 
   /// Returns the number of rows so far.

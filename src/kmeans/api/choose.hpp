@@ -16,12 +16,12 @@ namespace gradus::kmeans_detail {
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if the whole job runs on the GPUs of the ranks. If only some ranks use a GPU or have `points`, only the
-/// variant runs there, on a copy of the points. Collective.
+/// Returns true if every rank has points and runs the whole job on its GPU. Otherwise, only the variant runs on GPUs,
+/// and it uses a copy of the points. Collective.
 template <class T>
 bool stays_on_gpu(core::Ranks& ranks, const Variant& variant, MatrixView<const T> points);
 
-/// An estimated time, in nanoseconds, for which all threads are worthwhile.
+/// An estimated time that is long enough to use all threads.
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// Sets the number of threads, unless the caller has set it. If the result's bits do not depend on this number, a small

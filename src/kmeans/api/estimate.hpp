@@ -30,8 +30,8 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// Returns the GPU memory of a job, without the memory of its points, unit-length copy and weights. Seeding frees its
-/// memory before the variant allocates, so the estimate is the larger of the two amounts.
+/// Returns the GPU memory of a job, without its points, their unit-length copy and its weights. This is the larger of
+/// two amounts, for seeding and for the variant, because seeding frees its memory before the variant allocates.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
 // The functions below are for estimates of several fits whose results are kept.

@@ -23,7 +23,7 @@ inline Execution on_one_gpu(const Execution& execution) {
 template <class T>
 class GpuParts {
  public:
-  /// Each GPU gets at least one of `points`, so there are fewer parts than GPUs if there are fewer points.
+  /// Each part has at least one point. If there are fewer points than GPUs, some GPUs get no part.
   GpuParts(MatrixView<const T> points, const Execution& execution)
       : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_) {}
 

@@ -24,12 +24,12 @@ inline constexpr const char* predict_name = "kmeans_predict";
 inline constexpr const char* transform_name = "kmeans_transform";
 
 /// Predicts with any model, whether or not it standardizes. `needs_labels` is true if the call must write the caller's
-/// labels. If `inertia` is set, it receives the exact inertia instead of the result, before it is halved for
-/// KMeansMetric::cosine.
+/// labels. If `inertia` is set, adds the exact inertia to `inertia`. For KMeansMetric::cosine, the added inertia is not
+/// halved.
 template <class T>
 KMeansPrediction predict_by_model(const ModelCall<T>& call, const KMeansMemory<T>& memory, bool needs_labels,
                                   core::ExactAccumulator* inertia = nullptr);
-/// Returns the distances by any model.
+/// Returns the distances to the centroids of any model, whether or not it standardizes.
 template <class T>
 Matrix<T> distances_by_model(const ModelCall<T>& call);
 
@@ -43,8 +43,8 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
-/// Adds the inertia of a finished job to `sum`, before it is halved for KMeansMetric::cosine. `problem.rank_inertia`
-/// has the exact inertia, or is zero if the variant on the CPU has only a rounded one, which is then added.
+/// Adds the inertia of a finished job to `sum`. For KMeansMetric::cosine, this inertia is not halved. If a CPU variant
+/// does not store the exact inertia in `problem.rank_inertia`, the variant's rounded inertia is added.
 template <class T>
 void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
                  core::ExactAccumulator& sum);

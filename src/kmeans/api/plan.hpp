@@ -1,5 +1,5 @@
 // The plan of a public call. The first four steps of the call (check, describe, choose and estimate) store their
-// results in it. The call then runs the job and delivers its result.
+// results in the plan. The call then runs the job and delivers its result.
 #pragma once
 
 #include <utility>

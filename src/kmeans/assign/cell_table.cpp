@@ -32,10 +32,10 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-// Memory is reserved for this number of list elements per cell. When the lists are full, a box uses the list of a
+// Memory is reserved for this number of list elements per cell. When the memory is used up, a box shares the list of a
 // larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // permitted work on a tile for each occupied cell of the tile
+constexpr std::int64_t work_per_cell = 48;  // permitted work per occupied cell of a tile
 
 }  // namespace
 

@@ -46,8 +46,8 @@ class CellTable {
   void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Returns one entry per cell; the index along the first axis varies fastest. If only one cluster can be nearest, the
-  /// entry is the label of all points in the cell. Otherwise the entry is the place of a list, combined with the flag
-  /// `mixed` and, if the list has two clusters, the flag `pair`.
+  /// entry is the label of all points in the cell. Otherwise the entry is the position of a list in lists(), combined
+  /// with the flag `mixed` and, if the list has two clusters, the flag `pair`.
   const std::int32_t* entries() const { return entries_.data(); }
   /// Returns the lists. The first element of a list is its number of clusters. The clusters follow in ascending order.
   const std::int32_t* lists() const { return lists_.data(); }

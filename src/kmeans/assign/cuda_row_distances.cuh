@@ -28,8 +28,8 @@ inline constexpr int most_others = 64;
 template <class T, int Group>
 class OtherRows {
  public:
-  /// Uses the rows which[0] to which[count - 1] of `others` or, if `which` is null, the first `count` rows. `count`
-  /// must be at most most_others.
+  /// If `which` is null, uses the first `count` rows of `others`. Otherwise uses the rows with the numbers which[0], …,
+  /// which[count - 1]. `count` must be at most most_others.
   __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
       : others_(others), which_(which), count_(count) {
     if (!are_short()) return;

@@ -96,7 +96,7 @@ static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
 }
 
 inline __device__ void raise(float* largest, float value) {
-  // Non-negative floats have the same order as their bits.
+  // Non-negative floats have the same order as their bits, which are compared as integers.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 

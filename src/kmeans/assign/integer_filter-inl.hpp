@@ -159,7 +159,8 @@ double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t
 }
 
 #if GRADUS_INTEGER_PANELS
-// Adds the products of pairs of 16-bit integers to the sums, in one instruction (`dot`) or two.
+// Adds the products of pairs of 16-bit integers to the sums. If `dot` is true, this takes one instruction, otherwise
+// two.
 template <bool dot>
 HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroids) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -173,7 +174,7 @@ HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroi
 #endif
 
 #if GRADUS_INTEGER_PANELS
-// Multiplies four rows by `vectors` vectors of clusters. These vectors are one or two panels.
+// Multiplies four rows by `vectors` vectors of clusters. The vectors form one or two panels.
 template <bool dot, std::int64_t vectors>
 HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_t* panel, const std::int32_t* offsets,
                               std::int64_t stride, std::int64_t pairs, std::int32_t* scores,
@@ -386,8 +387,8 @@ double near_distance(const T* point, const T* centroid, std::int64_t dimensions)
   return static_cast<double>(total);
 }
 
-// Returns a bound of the sum of two relative errors: of near_distance() and of the canonical chain. Each of the two
-// computations makes at most dimensions + 8 roundings, and all its terms are positive.
+// Returns a bound of the sum of two relative errors: the error of near_distance() and the error of the canonical chain.
+// Each of the two computations makes at most dimensions + 8 roundings, and all its terms are positive.
 template <class T>
 constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);

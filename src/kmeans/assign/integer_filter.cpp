@@ -468,7 +468,7 @@ void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, doubl
         }
       }
     };
-    // The compiler unrolls the loop of this call.
+    // The compiler unrolls the loop if the number of columns is a constant.
     if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());
     else look(columns);
     // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, the rounded mean could be

@@ -39,7 +39,7 @@ struct FilterJob {
   /// exceeds this limit.
   float* limits;
   unsigned int* noted;       ///< number of candidates of each doubtful point
-  std::int32_t* candidates;  ///< lists of candidate_room clusters, one per doubtful point
+  std::int32_t* candidates;  ///< one list per doubtful point, with room for candidate_room clusters
   unsigned int* crowded;     ///< indices into `doubtful` of points with too many candidates
 };
 
@@ -61,8 +61,8 @@ inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::
   job.moved_from[entry] = before;
 }
 
-/// Acts if the lane's `certain` is true. Sets the label of the lane's point. If the label differs from the old one,
-/// records the change. All lanes must call it.
+/// If the lane's `certain` is true, sets the label of the lane's point and, if the label changes, records the change.
+/// All lanes must call it.
 inline __device__ void settle(const FilterJob& job, bool certain, std::int32_t point, std::int32_t label) {
   const std::int32_t before = certain ? job.labels[point] : label;
   const bool moved = before != label;

@@ -7,7 +7,7 @@
 //
 // For up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns,
 // the points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only
-// two warpgroups multiply. With 256 clusters per tile, the products read only five sixths of the bytes per score.
+// two warpgroups multiply. Per score, the products then read one sixth fewer bytes than with 128 clusters.
 //
 // For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
 // first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
@@ -177,8 +177,8 @@ class Search {
   }
 
  private:
-  static constexpr int groups = Shape::clusters / 32;  ///< number of groups of eight scores per point
-  /// Lists that are longer than this are pruned. The rest of a list usually has room for the clusters that a tile adds.
+  static constexpr int groups = Shape::clusters / 32;  ///< number of groups per point; a group has eight scores
+  /// Longer lists are pruned. The other half of a list usually has room for the clusters that a tile adds.
   static constexpr int long_list = Shape::room / 2;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
@@ -195,7 +195,7 @@ class Search {
     counts_[point] = kept;
   }
 
-  // Adds the clusters in the bit mask `near`, which is not zero, to the list of the point.
+  // `near` is a bit mask of clusters and is not zero. Adds these clusters to the list of the point.
   __device__ __forceinline__ void note(const Scores& scores, int row, int group, unsigned int near, float least,
                                        int first_cluster) {
     const int point = 8 * row + lane() / 4;
@@ -293,7 +293,7 @@ class PipelineBlock {
     }
   }
 
-  /// Multiplies and scans the scores. Runs in all warps of the multiplying warpgroups.
+  /// Computes the products and scans the scores. Runs in all warps of the multiplying warpgroups.
   __device__ __forceinline__ void find_possible() {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);

@@ -98,8 +98,8 @@ class Product {
     if (wanted) {
       const int first_column = next_chunk_ * tensor_chunk;
       const int units = (job_.stride - first_column) / 8;
-      // Eight threads copy the 128 bytes of a row. A thread copies one unit per turn. The number of the unit is the
-      // same in every turn, and the row is another one.
+      // Eight threads copy the 128 bytes of a row. In each turn, a thread copies one unit of another row. The position
+      // of the unit within the row is always the same.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
       // Number of rows per turn. It is a multiple of 8, so that the permutation is the same in each turn.
@@ -148,8 +148,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. So an exclusive or
-      // with the address yields the address of the next columns.
+      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. Therefore `step`,
+      // combined with an address by an exclusive or, gives the address of the columns of this part.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);
@@ -188,7 +188,7 @@ struct Leader {
   }
 };
 
-/// Returns the cluster of the thread's score number `which` in a tile.
+/// Returns a cluster of a tile: the cluster to which the thread's score with the index `which` belongs.
 inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }

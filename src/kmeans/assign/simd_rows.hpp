@@ -26,7 +26,7 @@ struct ColumnLimbs {
   std::int64_t columns;
   const double* to_high;  ///< scale to the high limb, per column
   double to_low;
-  const double* exact_from;  ///< per column: the limbs hold a value exactly if its magnitude is at least this
+  const double* exact_from;  ///< per column: the limbs hold a value exactly if its magnitude is at least this number
   std::int64_t stride;       ///< distance from high to middle limbs, and from middle to low limbs
   std::uint64_t* limbs;
 };

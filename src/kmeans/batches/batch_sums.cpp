@@ -15,11 +15,12 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // to a word, between two propagations of carries
+constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // per word, between two propagations of carries
 constexpr std::int64_t rows_at_once = std::int64_t{1} << 28;    // each row makes at most two additions to a word
 constexpr std::int64_t rows_of_a_task = 2048;
 
-/// Returns the value as mantissa * 2^exponent. The exponent depends on the exponent field only.
+/// Returns the value as mantissa * 2^exponent. The exponent in the result depends only on the exponent field of the
+/// value.
 core::Scaled scaled(double value) { return core::scaled(value); }
 core::Scaled scaled(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -28,7 +29,7 @@ core::Scaled scaled(float value) {
   return {field == 0 ? fraction : fraction | 1U << 23, (field == 0 ? 1 : field) - 150, bits >> 31 != 0};
 }
 
-/// The exponents of the lowest and the highest bit that any of several values may have; empty for zeros alone.
+/// The exponents of the lowest and the highest bit that any of several values may have; empty if all values are zero.
 struct Exponents {
   int low = std::numeric_limits<int>::max();
   int high = std::numeric_limits<int>::min();
@@ -52,7 +53,8 @@ Exponents exponents_of(MatrixView<const T> values, int threads) {
 
 int word_of(int exponent) { return (exponent - core::accumulator_least_exponent) / 32; }
 
-/// Adds the product of `value` and a weight, or the value if `weight` is null, to words that begin with word `first`.
+/// Adds the product of `value` and a weight, or `value` itself if `weight` is null, to a sum. `first` is the number of
+/// the sum's first word.
 void add_to(std::int64_t* words, int first, core::Scaled value, const core::Scaled* weight) {
   const auto put = [&](int word, std::int64_t addend) { words[word - first] += addend; };
   if (weight == nullptr) return core::for_each_limb(value, put);
@@ -75,7 +77,7 @@ void propagate(std::int64_t* words, int count) {
   words[count - 1] += carry;
 }
 
-/// Returns true if the words are numbers of `count` words each whose carries are propagated.
+/// Returns true if the carries in all sums are propagated. Each sum has `count` words.
 bool is_propagated(std::span<const std::int64_t> words, std::int64_t count) {
   for (std::int64_t index = 0; index < std::ssize(words); ++index) {
     const std::int64_t limit = std::int64_t{1} << (index % count + 1 < count ? 31 : 62);
@@ -84,13 +86,13 @@ bool is_propagated(std::span<const std::int64_t> words, std::int64_t count) {
   return true;
 }
 
-/// The number integer * 2^exponent.
+/// A number: integer * 2^exponent.
 struct FixedPoint {
   core::Int128 integer = 0;
   int exponent = 0;
 };
 
-/// Returns the number that the words represent if it fits. `words` begins with word `first`, and its carries are
+/// Returns the number that `words` represents if it fits. `first` is the number of the first word. The carries must be
 /// propagated.
 std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int first) {
   while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);
@@ -107,7 +109,7 @@ std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int f
   return number;
 }
 
-/// Rows in the order of their labels, in pieces that belong to one cluster each.
+/// Some rows of one cluster.
 struct Piece {
   std::int64_t cluster;
   std::span<const std::int64_t> rows;
@@ -194,14 +196,14 @@ void BatchSums<T>::cover(WordRange words) {
                 moved.data() + sum * wider.count + range_.first - wider.first);
   words_ = std::move(moved);
   range_ = wider;
-  settle();  // carries may have made the word that was the last one so far too large for its new place
+  settle();  // the previous last word may be too large, because carries stayed in it
 }
 
 template <class T>
 void BatchSums<T>::settle() {
   for (std::int64_t sum = 0; sum < sums() && range_.count > 0; ++sum)
     propagate(words_.data() + sum * range_.count, range_.count);
-  additions_ = 1;  // a word without carries is as small as after one addition
+  additions_ = 1;  // a word without carries is as small as after one addition to zero
 }
 
 template <class T>

@@ -2,8 +2,8 @@
 //
 // ExactSums needs the range of all points in advance, and leaves a few means to a second pass over the points. Neither
 // is available for batches. A sum is therefore a fixed-point number of 32-bit words as in core/exact_accumulator.hpp,
-// but it has only the words that the values so far need. The range of words is the same for all sums, and grows when a
-// batch has larger or smaller values.
+// but it has only the words that the values added so far need. The range of words is the same for all sums, and grows
+// when a batch has larger or smaller values.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class BatchSums {
   /// Returns the bytes that the sums will have once they also cover `words`.
   std::uint64_t bytes_with(WordRange words) const;
 
-  /// Adds the rows of `points`, of which row i belongs to the cluster labels[i], times its weight if there are weights.
-  /// The sums are unchanged after std::bad_alloc.
+  /// Adds each row of `points` to the sum of its cluster. The cluster of row i is labels[i]. If there are weights, the
+  /// row is multiplied by its weight. If std::bad_alloc is thrown, the sums are unchanged.
   void add(MatrixView<const T> points, VectorView<const T> weights, const std::int32_t* labels, int threads);
   void merge(const BatchSums& other);
   void clear();
@@ -44,7 +44,7 @@ class BatchSums {
   /// Returns the total weight of a cluster, rounded once.
   double weight(std::int64_t cluster) const;
   bool has_weight(std::int64_t cluster) const;
-  /// Writes the mean of a cluster that has weight, rounded once.
+  /// Writes the mean of a cluster, rounded once. The cluster must have a positive weight.
   void mean(std::int64_t cluster, T* out) const;
 
   /// Adds the arrays `range`, `words`, `counts` and `weights` to an archive.

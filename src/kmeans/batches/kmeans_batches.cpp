@@ -48,7 +48,7 @@ void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_
     }
 }
 
-/// Returns true if a fit would use the centroid as it is with the cosine metric (api/prepared_points.cpp).
+/// Returns true if a fit with the cosine metric would not change the centroid (api/prepared_points.cpp).
 template <class T>
 bool has_unit_length(const T* centroid, std::int64_t columns) {
   double squares = 0;
@@ -58,7 +58,8 @@ bool has_unit_length(const T* centroid, std::int64_t columns) {
                                       static_cast<double>(columns) * std::numeric_limits<double>::epsilon();
 }
 
-/// Returns a copy of the centroids; for the cosine metric, with the unit length that a fit from them would give them.
+/// Returns a copy of the centroids. For the cosine metric, scales the copy to unit length, as a fit scales its initial
+/// centroids.
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
   if (metric == KMeansMetric::euclidean) return Matrix<T>::copy_of(centroids);

@@ -28,7 +28,7 @@ template <class T>
 struct JobState {
   int restart = 0;  ///< number of the current fit; if all fits are done, the number of restarts
 
-  /// The choice of first centroids so far, if the current fit has not finished it.
+  /// The choice of first centroids so far, if the current fit has not completed this choice.
   std::optional<SeedingState> seeding;
   /// The state after some iterations; empty (like `seeding`) if the current fit has not started.
   std::optional<FitState<T>> fit;

@@ -46,7 +46,7 @@ class PassEngine {
   double rechecked() const { return passes_ ? passes_->rechecked() : 0; }
 
  private:
-  /// Returns true if all ranks can iterate on their GPUs. Then connects them.
+  /// If all ranks can iterate on their GPUs, connects the GPUs and returns true.
   bool connect(std::vector<Phase>& phases) {
     if (problem_.source->gpu() == nullptr) return false;  // some ranks use no GPU
     if (!problem_.ranks().all([&] { return started(phases).can_iterate(); })) return false;

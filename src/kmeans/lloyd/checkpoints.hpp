@@ -1,4 +1,4 @@
-// The interface by which the driver of all variants saves the state of a fit. See checkpoint_file.hpp for its
+// The interface through which the driver of all variants saves the state of a fit. See checkpoint_file.hpp for its
 // implementation.
 #pragma once
 

@@ -72,7 +72,7 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes it anyway
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes the inertia anyway
 };
 
 /// The stopping rules for an engine that iterates by itself.
@@ -138,7 +138,7 @@ template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty);
 
-/// Returns the coordinates of the relocated points in host memory.
+/// Returns the coordinates of the relocated points as a matrix in host memory.
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
 
@@ -558,8 +558,8 @@ class Lloyd {
     // Completes the update of a cluster after its mean is computed.
     const auto settle = [&](std::int64_t cluster) {
       T* const mean = updated_.centroids.row(cluster);
-      // A mean of length zero has no direction, so the cluster keeps its centroid. Every other centroid would have the
-      // same total distance from the cluster's points.
+      // A mean of length zero has no direction, so the cluster keeps its centroid. The total distance from the
+      // cluster's points is the same for every centroid.
       const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
       if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);

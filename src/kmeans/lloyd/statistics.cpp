@@ -298,10 +298,10 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   const auto element = static_cast<std::uint64_t>(shape.element_bytes);
   const auto team = static_cast<std::uint64_t>(threads);
-  // Per column: its part of two Statistics objects (one from the examination, one in the problem), the ranges from
-  // which the statistics are computed, and the means.
+  // Each column needs memory for its values in two Statistics objects (one from the examination, one in the problem),
+  // for the ranges from which they are computed, and for the means.
   const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
-  // Per thread and column: partial ranges or lowest bits, and the mean minus the middle.
+  // Each thread needs memory, per column, for partial ranges or lowest bits and for the mean minus the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
   const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
@@ -317,8 +317,8 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
                        const core::ExactAccumulator& count) {
   const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // Sums of one block of columns at a time need less memory. But if a visit to the rows copies them, all columns are
-  // summed at once, so that each row is copied only once.
+  // If only some columns are summed at a time, the sums need less memory. But if each visit copies the rows, all
+  // columns are summed at once, so that each row is copied only once.
   const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);

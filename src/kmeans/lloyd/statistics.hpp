@@ -24,7 +24,8 @@ void require_distances(const Statistics& statistics);
 /// the rows.
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows);
 
-/// Throws InputError because a row is all zeros and so has no direction, which the cosine metric needs.
+/// Throws InputError because all elements of a row are zero. Such a row has no direction, but the cosine metric needs
+/// one.
 [[noreturn]] void throw_zero_row(const char* what, std::int64_t row);
 
 /// Returns the average of the columns' population variances, without weights. Each column mean is rounded once to T.

@@ -16,8 +16,8 @@ struct Nearest {
   T distance = 0;  ///< squared distance
 };
 
-/// Searches like `sequential`: computes the distance to every centroid in all coordinates. If several centroids are
-/// nearest, returns the first.
+/// Searches like `sequential`: computes the complete distance to every centroid. If several centroids are nearest,
+/// returns the first.
 template <class T>
 Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   Nearest<T> best{0, std::numeric_limits<T>::infinity()};

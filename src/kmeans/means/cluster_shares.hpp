@@ -32,7 +32,7 @@ inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::s
   constexpr double of_byte = 0.4;
   constexpr double of_step = 5000;
   const double columns = static_cast<double>(clusters) * static_cast<double>(dimensions);
-  constexpr double most_bytes = 0x1p29;  // limit for one share, because communicators may count bytes by an int
+  constexpr double most_bytes = 0x1p29;  // limit for one share, because communicators may count bytes with an int
   if (columns * static_cast<double>(element_bytes) / ranks > most_bytes) return false;
   const double saved = of_column * columns / threads * (1 - 1.0 / ranks);
   return saved > of_byte * columns * static_cast<double>(element_bytes) +

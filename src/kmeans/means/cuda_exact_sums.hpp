@@ -9,7 +9,7 @@
 
 namespace gradus::kmeans_detail {
 
-using Word = unsigned long long;  // a word of an exact sum; additions wrap
+using Word = unsigned long long;  // a word of an exact sum; additions wrap around
 
 /// Copies sums from the GPU to the host and waits for the stream. `on_device`: the words, in the order of
 /// ExactSums::set().
@@ -21,7 +21,7 @@ void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, c
   sums.set(reinterpret_cast<const std::int64_t*>(words.data()));
 }
 
-/// A counterpart of core::TotalLimbs to which many threads can add concurrently.
+/// Like core::TotalLimbs, but many threads can add to it concurrently.
 struct TotalWords {
   Word high;
   Word middle;
@@ -33,7 +33,7 @@ inline core::TotalLimbs limbs_of(const TotalWords& words) {
           static_cast<std::int64_t>(words.low)};
 }
 
-/// A counterpart of core::ExactTotal to which many threads can add concurrently.
+/// Like core::ExactTotal, but many threads can add to it concurrently.
 struct SharedTotal {
   TotalWords limbs;
   Word small[core::accumulator_limbs];

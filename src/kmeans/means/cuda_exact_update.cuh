@@ -1,5 +1,5 @@
-// Updates centroids exactly on the GPU, for any number of clusters. From the labels, it computes the sums, the new
-// centroids and the statistics of the iteration.
+// Updates centroids exactly on the GPU, for any number of clusters. The kernels compute the sums from the labels, and
+// then the new centroids and the statistics of the iteration.
 //
 // Two-limb integer sums (core/exact_sum.hpp) give the same bits for any order of additions, so the kernels choose the
 // cheapest order. An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster.
@@ -59,12 +59,12 @@ struct ExactUpdateJob {
   double coordinate_scale;  ///< see Statistics
   const double* middle;     ///< per column: middle of the range; the history's inertia is relative to it
   Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  unsigned int* sizes;      ///< k: number of entries per cluster
-  unsigned int* cursors;    ///< k: position of the next entry of the cluster
-  unsigned int* order;      ///< n: entries ordered by cluster
+  unsigned int* sizes;      ///< number of entries of each cluster (k elements)
+  unsigned int* cursors;    ///< position of the next entry of each cluster (k elements)
+  unsigned int* order;      ///< entries, ordered by cluster (n elements)
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: the movements of all centroids, followed by the explained inertias of all clusters
+  double* parts;  ///< movements of all centroids, then explained inertias of all clusters (2 k elements)
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
@@ -299,7 +299,7 @@ class RunSums {
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows that are loading at the same time
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows that are being loaded at the same time
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
@@ -322,7 +322,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
       Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
       const unsigned int leaving = __ballot_sync(everyone, own.leaves);
-      // One bit per lane: set if the lane's entry belongs to another cluster than the previous lane's entry.
+      // One bit per lane: set if the lane's entry and the previous lane's entry belong to different clusters.
       const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
       const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
       for (int begin = 0; begin < count;) {
@@ -411,7 +411,8 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
+  /// Returns the mean minus the middle of the column, accurate to a few rounding errors. The history needs this
+  /// difference.
   __device__ double mean_from_middle(int cluster, int dim) const {
     core::Grid grid;  // to_low is the same for all columns
     grid.to_low = job.to_low;

@@ -66,7 +66,7 @@ class Sums {
     }
   }
 
-  /// Returns the number of words that put() writes and take() reads. The words serve to add up the sums over the ranks.
+  /// Returns the number of words that put() writes and take() reads. The ranks exchange these words to add up the sums.
   std::size_t words() const { return (sums_.size() + 1) * core::accumulator_limbs; }
   void put(std::span<std::uint64_t> words) {
     core::Ranks::put(sums_, words);

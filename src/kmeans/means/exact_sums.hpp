@@ -16,8 +16,8 @@ namespace gradus::kmeans_detail {
 /// The result of presence(): shows whether a cluster has a point of positive weight.
 enum class Presence : std::uint8_t { none, some, unknown };
 
-/// Returns the number of high limbs per cluster for d columns, which is also the number of low limbs. This number is d,
-/// except that three columns have four limbs, so that the limbs of a row fill one vector.
+/// Returns the number of high limbs that a cluster has if there are d columns. The number of low limbs is the same.
+/// This number is d, except that three columns have four limbs, so that the limbs of a row fill one vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 
 /// Holds, for each cluster, 2 limb_columns(d) limbs of coordinates (first all high limbs, then all low limbs), two

@@ -41,7 +41,7 @@ class Quantizer {
 /// range. Without these two measures, all integers would be zero.
 inline constexpr double tiny_weight = 0x1p-939;
 
-/// Returns a power of two. Weights of at most `largest`, multiplied by it, are below 1. (Extremely small weights stay
+/// Returns a power of two that scales weights of at most `largest` to numbers below 1. (Extremely small weights stay
 /// far below 1, because a double cannot hold the power that would scale them near 1.)
 inline double weight_unit(double largest) {
   return std::ldexp(1.0,
@@ -100,7 +100,7 @@ class RowSums {
 
   std::uint64_t total() const { return total_; }
 
-  /// Returns the row at which the prefix sum first exceeds `target`, which must be less than total().
+  /// Returns the row at which the prefix sum first exceeds `target`. `target` must be less than total().
   template <class IntegerOfRow>
   std::int64_t row_at(std::uint64_t target, const IntegerOfRow& integer) const {
     std::size_t group = 0;

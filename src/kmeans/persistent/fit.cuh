@@ -1,8 +1,8 @@
 // Host code of the exact variants for few columns that run the whole fit in one kernel. Allocates GPU memory, chooses
 // blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
 //
-// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that run after it are in results.cuh, and the
-// data that all kernels share are in job.cuh.
+// The kernel is in kernel.cuh, which uses filter.cuh and sums.cuh. The kernels that run after it are in results.cuh,
+// and the data that all kernels share are in job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@ template <class T>
 struct WalkKernel {
   const void* function = nullptr;
   int points_per_thread = 1;
-  int threads = 256;  ///< per block, unless the caller chooses another number
+  int threads = 256;  ///< threads per block, unless the caller chooses another number
   int (*work_bytes)(const SmallDimJob<T>& job, int warps) = nullptr;
   std::size_t (*shared_bytes)(const SmallDimJob<T>& job, int copies, int work_bytes) = nullptr;
 };

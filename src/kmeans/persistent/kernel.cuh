@@ -210,7 +210,7 @@ class FitBlock {
 
   __device__ Word* differences_of(int step) const { return job_.differences + step % 3 * (words_ + 1); }
 
-  /// Adds the changes that the block has recorded to the differences, and clears the record.
+  /// Adds the block's recorded changes to the differences, and clears the record.
   __device__ __forceinline__ void add_moved(Word* difference) {
     // Each block starts at a different word, to avoid contention.
     const int first_word = static_cast<int>(std::int64_t{words_} * blockIdx.x / gridDim.x);

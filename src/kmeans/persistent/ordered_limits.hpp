@@ -33,8 +33,8 @@ constexpr std::uint64_t cuda_ordered_bytes(const Shape& shape) {
          n * (d + (shape.weighted ? 1 : 0)) * static_cast<std::uint64_t>(shape.element_bytes) + of_tiles;
 }
 
-/// Returns a bound of the error of the difference of two scores, for points with `columns` coordinates. Without errors,
-/// the difference would be half the difference of the canonical squared distances. cuda_small_dim.cu derives the bound.
+/// Returns an error bound for score differences of points with `columns` coordinates. Without errors, the difference of
+/// two scores would be half the difference of the canonical squared distances. cuda_small_dim.cu derives the bound.
 constexpr float filter_bound(int columns) {
   const auto d = static_cast<float>(columns);
   return (6 * d * d + 16 * d) * 0x1p-24f;

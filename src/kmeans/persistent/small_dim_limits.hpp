@@ -10,7 +10,7 @@ namespace gradus::kmeans_detail {
 inline constexpr int cuda_small_dim_columns = 16;  ///< maximum number of columns
 inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters whose labels fit in a byte
 
-/// Returns the shared memory in bytes that a block of two warps needs in the kernel for any number of columns.
+/// Returns the shared memory, in bytes, of a block of two warps in the kernel that supports any number of columns.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
   // The stages of two warps, for the longest rows.
   constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);

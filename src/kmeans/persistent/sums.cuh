@@ -106,7 +106,8 @@ struct JobSums {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
+  /// Returns the mean minus the middle of the column, accurate to a few rounding errors. The history needs this
+  /// difference.
   __device__ double mean_from_middle(int cluster, int dim) const {
     return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
                                unit_of_mean(dim), job.low[dim]);

@@ -1,8 +1,8 @@
 // Points on a GPU: variance, scaling to unit length, and copies. cuda_cover.cu chooses initial centroids, and
 // cuda_distances.cu computes distances.
 //
-// Almost all kernels are bound by one read of the points. Blocks may finish in any order, because the sums are sums of
-// integers, and minima and maxima are exact.
+// Almost all kernels take about as long as one read of the points. Blocks may finish in any order, because the sums are
+// sums of integers, and minima and maxima are exact.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>

@@ -59,7 +59,7 @@ class GpuPoints final : public PointSource<T> {
   }
 
  private:
-  /// Returns copies of this rank's rows, whose numbers are relative to this rank.
+  /// Returns copies of some rows of this rank. `rows` contains their numbers, counted from the first row of this rank.
   Matrix<T> copies_of(std::span<const std::int64_t> rows) const;
   unsigned int blocks(int per_multiprocessor) const;
   void gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const;

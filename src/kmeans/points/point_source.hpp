@@ -73,7 +73,7 @@ class PointSource {
   virtual void visit(const Visit& visit) const = 0;
   /// Returns true if visit() copies every row. Callers should then visit each row only once.
   virtual bool visits_copies() const { return false; }
-  /// Returns copies of the rows with the given global numbers. All ranks must call it together.
+  /// Returns copies of the rows with the given global numbers. All ranks must call this function together.
   virtual Matrix<T> rows_at(std::span<const std::int64_t> numbers) const = 0;
   /// Returns the addresses of this rank's rows with the given numbers. The rows may be copied to `copies`.
   virtual std::vector<const T*> addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const = 0;

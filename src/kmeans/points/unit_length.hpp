@@ -1,8 +1,8 @@
 // Scales rows to unit length for the cosine metric, with the same steps on CPU and GPU.
 //
-// Squares of coordinates near 1e-165 would underflow, and squares of 1e155 would overflow. So a row is first multiplied
-// by the power of two that scales its largest coordinate to between 1/2 and 1. The rounding of this product is
-// negligible.
+// Squares of coordinates near 1e-165 would underflow, and squares of coordinates near 1e155 would overflow. So a row is
+// first multiplied by the power of two that scales its largest coordinate to between 1/2 and 1. The rounding of this
+// product is negligible.
 #pragma once
 
 #include <cmath>

@@ -11,7 +11,7 @@
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions in shared memory.
 // Limits: sums and centroids, k (d + 2) doubles and k d elements, must fit in the shared memory of a block. Atomic
 // additions of doubles in shared memory are compare-and-swap loops, which collide if there are few clusters.
-// Source: the laboratory's experiment; privatisation as in the textbook by Kirk and Hwu (PMPP).
+// Source: experiments/kmeans-cuda-float.json; privatisation as in the textbook by Kirk and Hwu (PMPP).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 

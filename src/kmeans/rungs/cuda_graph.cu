@@ -10,7 +10,7 @@
 //
 // Bytes and operations per iteration: as in `cuda_all_gpu`, without the traffic over the bus.
 // Limits: as in `cuda_all_gpu`.
-// Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; the laboratory's experiment with task graphs.
+// Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; experiments/kmeans-task-graph.json.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/problem.hpp"

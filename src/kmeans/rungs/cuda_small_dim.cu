@@ -103,7 +103,8 @@ __device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Wal
     }
     if (lane < label_quads) __pipeline_memcpy_async(staged_labels, walk.labels, 16);
   };
-  // The compiler knows the number of quads of a full stage. The buffers have room after the last quad.
+  // The compiler knows the number of quads of a full stage. In other stages, the last quad may be incomplete, and the
+  // buffers have room for the rest of this quad.
   if (points >= 32 * PerThread) copy(2 * PerThread * row_bytes, 2 * PerThread * label_bytes);
   else copy((static_cast<int>(points) * row_bytes + 15) / 16, (static_cast<int>(points) * label_bytes + 15) / 16);
   walk.rows += walk.rows_step;

@@ -652,7 +652,7 @@ class TensorEngine final : public RankPasses<T> {
   }
 
   /// Runs a pass over the points of all ranks, and adds up their sums. `looks`: true if this rank wants to leave the
-  /// loop after this iteration. After a stop request the results are invalid, but the ranks still meet.
+  /// loop after this iteration. After a stop request, the ranks still add up their sums, but the results are invalid.
   void launch_pass_on_ranks(bool looks) {
     const cuda::Stream& stream = job_.stream();
     const std::stop_token& stop = job_.problem().ranks().asked();

@@ -10,7 +10,7 @@
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which queue at k (d + 2) addresses if there are
 // few clusters.
 // Limits: as in `cuda_shared`; the order of additions, and with it the last bits of the sums, differs from run to run.
-// Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
+// Source: experiments/kmeans-simt.json; atomic functions: NVIDIA's CUDA C++ Programming Guide.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 

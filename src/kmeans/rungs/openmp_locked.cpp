@@ -54,7 +54,7 @@ enum class LockName : std::uint8_t {
   park_lock
 };
 
-/// The work a thread does under one acquisition of the lock.
+/// The work that a thread does each time it holds the lock.
 enum class LockGranularity : std::uint8_t {
   point,  ///< adds one point
   chunk,  ///< adds the private sums of some hundred points

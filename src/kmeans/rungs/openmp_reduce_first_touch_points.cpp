@@ -7,7 +7,7 @@
 //
 // Work per iteration: as before. The first pass also reads and writes n d elements to copy the points. Memory: a second
 // copy of the points, 8 k (d + 2) bytes per thread rounded up to whole pages, and the total.
-// Limits: it pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
+// Limits: the copy pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
 // iterations. It gains nothing if each thread has already written the points that it reads, as in `gradus bench`.
 // Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM Queue 11 (2013), on first-touch placement.
 #include <sys/mman.h>

@@ -34,8 +34,8 @@ class Cover final : public Potential<T> {
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch_points);
-    // A chunk gets about 64 points per segment, which keeps the cost of segments small. If the threads need more chunks
-    // than this gives, chunks are smaller.
+    // A chunk gets about 64 points per segment, which keeps the cost of segments small. If this gives too few chunks
+    // for the threads, chunks are smaller.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});

@@ -15,9 +15,9 @@
 //     roundings of the sum are below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), even if its terms cancel.
 //   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
-//   * e includes the rounding of x - m, 2^-44 per column, or more for a row of another rank of magnitude above 1. This
-//     keeps every bound above 2^-88. Underflow of float products loses far less, and so does underflow of squares in a
-//     chain of doubles (least_magnitude).
+//   * e includes the rounding of x - m, 2^-44 per column, or more for a row of another rank if its magnitude exceeds 1.
+//     This keeps every bound above 2^-88. Underflow of float products loses far less, and so does underflow of squares
+//     in a chain of doubles (least_magnitude).
 // A bound that is infinite or NaN excludes no candidate. Exception: if only s_y^2 q_y.q_y is infinite, y is excluded,
 // because it is at least 2^50 times farther from m than all points x and their chosen rows.
 #pragma once
@@ -46,8 +46,8 @@ constexpr int chunk_columns = 64;  ///< columns per chunk; a lane reads 16 bytes
 /// at a time.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
-/// Returns the residue e of a row, which is the length of its vector of rounding errors. `squares`: the sum of the
-/// squared rounding errors. `largest`: the magnitude of the row, which exceeds 1 only for rows of other ranks.
+/// Returns the residue e of a row: the length of the row's vector of rounding errors. `squares`: the sum of the squared
+/// rounding errors. `largest`: the magnitude of the row, which exceeds 1 only for rows of other ranks.
 __device__ inline float residue_of(double squares, int columns, double largest) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) +
                            sqrt(static_cast<double>(columns)) * (0x1p-44 * fmax(largest, 1.0)));
@@ -314,8 +314,8 @@ class Chains {
     int column = 0;
     if (by_pieces<T>(columns, by_quads)) {
       const int units = columns / quad<T>;
-      // A piece has 128 units for all rows. The fewer pairs there are, the more units of each row it therefore holds.
-      // Unit `number` of a piece belongs to the row with the index `number >> log_width`.
+      // A piece has 128 units for all rows. So with fewer pairs, a piece holds more units of each row. Unit `number` of
+      // a piece belongs to the row with the index `number >> log_width`.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;

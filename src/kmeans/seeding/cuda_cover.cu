@@ -433,8 +433,8 @@ Matrix<T> CudaCover<T>::own_copies(std::span<const std::int64_t> rows) const {
   return copies;
 }
 
-/// Makes rows, which keep() has received, available to kernels as rows of job_->others. Returns the address, in GPU
-/// memory, of the numbers that the rows have there.
+/// Makes rows that keep() has received available to kernels in job_->others. Returns the GPU address of an array that
+/// holds the indices of these rows in job_->others.
 template <class T>
 const std::int64_t* CudaCover<T>::place(std::span<const std::int64_t> rows) {
   if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
@@ -659,7 +659,7 @@ void CudaCover<T>::convert(const DeviceRows<T>& rows, const double* closest, con
   cuda::check_launch("convert");
 }
 
-/// Returns the 8-bit copy of job_->others. It has the scale of this rank's copy. Any scale serves, because the copy
+/// Returns the 8-bit copy of job_->others. It has the scale of this rank's copy. Any scale is valid, because the copy
 /// only excludes candidates.
 template <class T>
 const DeviceByteRows& CudaCover<T>::bytes_of_others() {
@@ -722,7 +722,7 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// Returns the dynamic shared memory that a block may request, which is what the kernel's static shared memory leaves.
+/// Returns how much dynamic shared memory a block may request in addition to the kernel's static shared memory.
 inline int room_of_a_block() {
   constexpr int of_its_own = 4096;
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
@@ -800,7 +800,8 @@ TrialJob<T> CudaCover<T>::trial_job(int trials) {
   return job;
 }
 
-/// Adds the gains of at most most_trials candidates to gains_, followed by the number of pairs in Bytes::kept.
+/// Measures at most most_trials candidates. Adds their gains to gains_, and the number of pairs in Bytes::kept to the
+/// word after the gains.
 template <class T>
 void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
   const auto kernel = &trials::measure_trials<T>;
@@ -889,9 +890,9 @@ void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const 
                                           std::uint64_t& draws, std::vector<std::int64_t>& chosen) {
   RankSteps& all = *rank_steps_;
   const int size = ranks().size();
-  // When the total has fallen to a quarter, the remaining steps are empty. This takes at least about as many steps as
-  // there are chosen rows. A stream holds about a thousand operations. If more were started, the call could block the
-  // driver while another rank on the same GPU waits for it.
+  // After the total has fallen to a quarter, further steps do nothing. Until then, there are about as many steps as
+  // chosen rows, or more. A stream holds about a thousand operations. If more operations were started, the call could
+  // block the driver while another rank on the same GPU waits for it.
   constexpr std::int64_t most_started = 64;
   steps = std::min({steps, std::max<std::int64_t>(8, std::ssize(chosen) / 2), most_started});
   const auto start = core::Clock::now();

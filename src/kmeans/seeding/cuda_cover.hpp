@@ -113,7 +113,7 @@ class CudaCover final : public RankCover<T> {
   std::vector<std::int64_t> copied_;    ///< the numbers of the rows in copies_
   Matrix<T> copies_;                    ///< the rows that keep() has received
   std::vector<std::int64_t> placed_;    ///< the numbers of the rows in others_
-  std::vector<std::int64_t> measured_;  ///< the candidates whose nearer points are in Bytes::kept
+  std::vector<std::int64_t> measured_;  ///< the candidates whose pairs are in Bytes::kept
   std::int64_t kept_pairs_ = 0;         ///< number of pairs in Bytes::kept
   cuda::DeviceBuffer<T> found_rows_;
   cuda::DeviceBuffer<T> others_;

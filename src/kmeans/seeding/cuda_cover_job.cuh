@@ -18,7 +18,7 @@ struct StepState {
 template <class T>
 struct CoverJob {
   DeviceRows<T> rows;
-  DeviceRows<T> others;  ///< contains the chosen and candidate rows; without other ranks, these are all `rows`
+  DeviceRows<T> others;  ///< contains the chosen and candidate rows; without other ranks, the same as `rows`
   const T* weights;      ///< null: all weights are 1
   double weight_unit;
   Quantizer quantize;

@@ -34,7 +34,8 @@ struct WarpRoom {
 };
 
 __host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
-/// Returns the shared memory of a block, which holds its warps' data and the new rows.
+/// Returns the size of a block's shared memory, in bytes. The memory holds the data of the block's warps, and the new
+/// rows.
 __host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {
   return warps * static_cast<int>(sizeof(WarpRoom)) + eights_of(added) * candidate_bytes(chunks);
 }
@@ -44,7 +45,7 @@ struct RoundJob {
   CoverJob<T> cover;
   DeviceByteRows bytes;
   DeviceByteRows others;      ///< the copy of cover.others
-  const std::int64_t* which;  ///< the new rows, as numbers of rows in cover.others
+  const std::int64_t* which;  ///< numbers of the new rows in cover.others
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< true if points can be read in 16-byte units
@@ -230,7 +231,7 @@ class Walker {
     }
   }
 
-  /// Adds up to `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
+  /// Appends at most `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
   __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
@@ -265,8 +266,8 @@ class Walker {
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, others.data + job_.which[number] * others.stride,
                             rows.columns, job_.by_quads, count, room_.chains);
-    // Several pairs may have the same point. Their lanes update the point one after another, because on ties the first
-    // row wins.
+    // Several pairs may have the same point. The lanes of these pairs update the point one after another, because on
+    // ties the first row wins.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
@@ -300,7 +301,7 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
 };
 

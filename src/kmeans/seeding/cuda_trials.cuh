@@ -25,7 +25,7 @@ namespace gradus::kmeans_detail {
 
 constexpr int most_trials = 16;
 
-/// A pair of a row and a trial that is nearer than the row's chosen row.
+/// A row, and a trial that is nearer to this row than the row's chosen row.
 struct KeptPair {
   double distance;
   std::int64_t pair;  ///< row * most_trials + trial
@@ -72,8 +72,8 @@ constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
 
-/// Number of pairs that a warp can store until the best trial is known. Only pairs are stored in which the trial is
-/// nearer than the chosen row.
+/// Number of pairs that a warp can store until the best trial is known. A pair is stored only if the trial is nearer
+/// than the chosen row.
 constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -104,8 +104,8 @@ struct Layout {
 /// If more than this number of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number in its lower 62 bits. The two highest bits are a mark of the step, which shows that
-/// the word has been written. A mark of 0 means that nothing has been written yet.
+/// A published word holds a number in its lower 62 bits. The two highest bits are the mark of a step. They show that
+/// the word has been written in this step. A mark of 0 means that nothing has been written yet.
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
@@ -388,7 +388,7 @@ class Walker {
   __device__ Word* published_gains(int step, int trial) const {
     return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
-  /// Returns the gain, within the block's rows, of the trial whose number is the thread's.
+  /// Returns the gain of a trial within the block's rows. The index of the trial is the index of the calling thread.
   __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
@@ -542,7 +542,8 @@ class Walker {
     }
   }
 
-  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. When it is full, it is not used any more.
+  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. Pairs that do not fit are dropped, and the list is
+  /// then not used.
   __device__ void append(std::int64_t row, int trial, double distance, bool is_nearer, unsigned int nearer) {
     if (nearer == 0) return;
     Word place = 0;
@@ -554,8 +555,8 @@ class Walker {
     if (is_nearer && place < job_.kept_room) job_.kept[place] = {distance, row * most_trials + trial};
   }
 
-  /// Lowers the distances of the points whose pair with the best trial the warp could not store. For these pairs,
-  /// computes the distances a second time.
+  /// The warp had no room to store some pairs with the best trial. Computes the distances of these pairs a second time,
+  /// and lowers the distances of their points.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
@@ -596,7 +597,7 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
   int kept_ = 0;     ///< number of pairs that the warp has stored
 };

@@ -43,8 +43,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
-  // With the filter, a pair counts as a tenth of a distance. Byte products exclude most pairs. They made the choice of
-  // the first centroids 7 to 100 times as fast (docs/decisions/0013).
+  // With the filter, a pair counts as a tenth of a distance, because byte products exclude most pairs. Byte products
+  // made the choice of the first centroids 7 to 100 times as fast (docs/decisions/0013).
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };

@@ -1,6 +1,6 @@
 // The steps of a SeedingCover in which all ranks take part. The derived class has the distances of this rank's rows, in
-// host memory or on a GPU. From these, it computes this rank's share of each result. This class combines the shares of
-// all ranks, keeps their totals, and decides when the integers need a new scale.
+// host memory or on a GPU. From these distances, the derived class computes this rank's share of each result. This
+// class combines the shares of all ranks, keeps their totals, and decides when the integers need a new scale.
 //
 // Row numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
 // different classes. A step of k-means++ takes two exchanges: one for the drawn rows, and one for their gains on each
@@ -34,7 +34,7 @@ class RankCover : public SeedingCover {
   const std::vector<std::int64_t>& chosen() const final { return chosen_; }
 
   std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) final {
-    std::vector<std::size_t> places;  // of the targets on this rank
+    std::vector<std::size_t> places;  // indices of the targets whose rows are on this rank
     const auto find = [&](Matrix<T>* copies) {
       settle();
       std::vector<std::uint64_t> own;
@@ -47,7 +47,7 @@ class RankCover : public SeedingCover {
       return own.empty() ? std::vector<std::int64_t>() : own_rows_at(own, copies);
     };
     if (ranks().is_alone()) return find(nullptr);
-    // All ranks but the one that has a row add zeros to its number and its coordinates.
+    // The ranks add up numbers and coordinates of the rows. A rank that does not have a row adds zeros.
     const std::size_t count = targets.size();
     const std::vector<std::uint64_t> words = ranks().sum(count * (1 + row_words()), [&](std::span<std::uint64_t> to) {
       Matrix<T> copies;
@@ -193,12 +193,13 @@ class RankCover : public SeedingCover {
   /// Returns copies of rows of this rank.
   virtual Matrix<T> own_copies(std::span<const std::int64_t> rows) const = 0;
   /// Receives copies of rows of all ranks, before own_gains() or own_add() compare with them. A job without ranks does
-  /// not call it.
+  /// not call keep().
   virtual void keep(std::span<const std::int64_t> rows, Matrix<T> copies) = 0;
   /// Returns the rows of this rank in the sample, in ascending order.
   virtual std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
   virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
-  /// Lowers the distances of this rank's rows. `rows` follow those in chosen_, which does not contain them.
+  /// Lowers the distances of this rank's rows. chosen_ does not contain `rows` yet. In the order of choice, `rows`
+  /// come after the rows in chosen_.
   virtual void own_add(std::span<const std::int64_t> rows) = 0;
   virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
   /// Returns this rank's largest w * D (weight times squared distance), or 0 if this rank has no rows.
@@ -243,7 +244,7 @@ class RankCover : public SeedingCover {
     return {rows.begin(), rows.end()};
   }
 
-  /// Lowers the distances for the row whose addition is pending. Works call it before they use distances or integers.
+  /// Lowers the distances for the row whose addition is pending. Must be called before distances or integers are used.
   void settle() {
     if (!pending_) return;
     chosen_.pop_back();
@@ -284,7 +285,7 @@ class RankCover : public SeedingCover {
   std::int64_t most_added_;
   std::uint64_t total_at_rescale_ = 0;
   RankTotals totals_;
-  std::vector<std::int64_t> compared_;                      ///< the candidates of the last gains(), until add()
+  std::vector<std::int64_t> compared_;                      ///< candidates of the last gains(), for the next add()
   std::vector<std::vector<std::uint64_t>> gains_of_ranks_;  ///< for each rank: the gains of these candidates
   std::optional<std::int64_t> pending_;  ///< the last row in chosen_, if the distances do not include it yet
 };

@@ -1,5 +1,5 @@
-// Attacks k-means: runs every variant that this machine can run on difficult random cases, and compares it with the
-// reference.
+// Attacks k-means with difficult random cases: runs every variant that this machine supports, and compares the results
+// with the reference.
 #include <algorithm>
 #include <cmath>
 

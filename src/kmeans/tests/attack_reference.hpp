@@ -31,8 +31,8 @@ struct KMeansAnswer {
 template <class T>
 KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options);
 
-/// Computes labels, counts and inertia for given centroids. If `weights` is empty, the result is the same as that
-/// returned by kmeans_predict().
+/// Computes labels, counts and inertia for given centroids. If `weights` is empty, the result is the same as the result
+/// of kmeans_predict().
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
                                   VectorView<const T> weights, KMeansMetric metric);

@@ -26,7 +26,7 @@ using tests::contains;
 using tests::error_of;
 using tests::same_bits;
 
-/// Values that each case draws its points from.
+/// The kinds of values from which a case draws its points.
 enum class Values { normal, offset, few, wide, tiny };
 
 struct Case {
@@ -84,7 +84,7 @@ Data<T> data_of(const Case& one) {
   return data;
 }
 
-/// Adds the points in an order of batches of at most `size` rows that `seed` determines. Returns the labels.
+/// Adds the points in batches of at most `size` rows. `seed` determines the order of the batches. Returns the labels.
 template <class T>
 std::vector<std::int32_t> add_all(KMeansBatches<T>& batches, const Data<T>& data, std::int64_t size, unsigned seed,
                                   int threads = 1) {
@@ -179,7 +179,8 @@ TYPED_TEST(Batches, MergedSumsEqualTheSumsOfOneObject) {
     KMeansBatches<T> whole(data.first.view(), one.metric);
     add_all(whole, data, 64, 1);
     KMeansBatches<T> sum(data.first.view(), one.metric);
-    // The parts have points of very different magnitude if they are sorted, so that their ranges differ.
+    // If the points are sorted, the magnitudes of the points differ greatly between the parts. Therefore the ranges of
+    // words differ too.
     for (std::int64_t first = 0; first < one.n; first += 211) {
       const std::int64_t rows = std::min<std::int64_t>(211, one.n - first);
       Data<T> part{
@@ -320,7 +321,7 @@ TYPED_TEST(Batches, RefuseDamagedBytes) {
   using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
   EXPECT_TRUE(contains(error_of<InputError>([&] { KMeansBatches<Other>::restore(saved); }), "another type"));
 
-  // Archives without damage that hold other sums.
+  // The archives below are undamaged, but all except the first hold invalid sums.
   struct Arrays {
     std::vector<std::int64_t> shape{2, 1, 0}, range{0, 2}, words{1, 2, 3, 4}, counts{5, 6}, weights{},
         inertia = std::vector<std::int64_t>(136);

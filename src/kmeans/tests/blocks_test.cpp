@@ -215,7 +215,7 @@ TYPED_TEST(Blocks, RefuseWeightsAsAWhole) {
 }
 
 TEST(BlocksOfDouble, RefuseAnInertiaBeyondTheRange) {
-  // Each block has a finite inertia, and their sum exceeds the range of double.
+  // Each block has a finite inertia, but the inertia of all blocks exceeds the range of double.
   Matrix<double> points(40, 1);
   for (std::int64_t row = 0; row < 40; ++row) points(row, 0) = row % 2 == 0 ? 0x1p500 : -0x1p500;
   Data<double> data{Matrix<double>::copy_of(points.view()), std::vector<double>(40, 0x1p21), Matrix<double>(1, 1), {}};

@@ -71,7 +71,7 @@ class KillCase(FitCase):
             if is_there:  # the file exists even after a kill if the job had already finished its work
                 self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
             shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder behind
-            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM may precede the handler
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM may arrive before its handler
                 killed += 1
                 continue
             self.assertEqual((job.returncode, is_there), (0, True), stderr)

@@ -361,7 +361,8 @@ class Usage(Case):
             self.succeed(*job, "--memory-limit", limit)
         for limit in ("0", "1.5", "0.1", "-1M", "1.5X", "1,5M", "M", "", "1e3M", "inf", "nanM", "1.5MB ", "99999999T", "0x10"):
             self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
-        # The limit also applies to jobs that label points. They need little, because they read the points in blocks.
+        # The limit also applies to jobs that label points. Such jobs need little memory, because they read the points
+        # in blocks.
         centroids = self.file("c.csv", "0,0\n1,1\n")
         self.refused(1, "predict", centroids, points, "--memory-limit", "1K", says=["the memory limit allows only 1024 bytes (1 KiB)"])
         self.succeed("predict", centroids, points, "--memory-limit", "100K", "--threads", 1, "-o", self.path("l.npy"))
@@ -551,7 +552,7 @@ class Output(Case):
         self.assertIn("labels.npy", said)
 
     def test_more_than_the_disk_holds(self):
-        """A result that does not fit on the disk is refused before anything is written. The message has both sizes."""
+        """A result that does not fit on the disk is refused before anything is written. The message states both sizes."""
         points = self.points(n=20000, d=1)
         small = self.path("small")
         os.mkdir(small)

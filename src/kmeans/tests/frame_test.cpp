@@ -377,7 +377,8 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// If the variant's inertia is exact, the weighted inertia has the same bits.
+// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, prediction and fit
+// must give the same bits.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;
@@ -767,7 +768,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
 
 TEST_P(Frame, pinning_ends_with_the_job) {
   const auto affinities = [] {
-    std::map<std::string, int> processors;  // for each kernel thread id: the number of its CPU
+    std::map<std::string, int> processors;  // for each thread id of the kernel: the number of the thread's CPU
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
       cpu_set_t set;
       if (sched_getaffinity(std::stoi(entry.path().filename()), sizeof set, &set) == 0)

@@ -1,5 +1,6 @@
-// Tests calls on several GPUs of this process (Execution::gpus). They must give the same bits as the CPU. A machine
-// with one GPU plays several of them. On a machine without a GPU, the tests are skipped with a message.
+// Tests calls on several GPUs of this process (Execution::gpus). They must give the same bits as the CPU. If the
+// machine has only one GPU, the tests list this GPU several times. On a machine without a GPU, the tests are skipped
+// with a message.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,7 +29,7 @@ Execution on_processor() {
   return execution;
 }
 
-/// Lists of GPUs: one GPU that plays several, and all GPUs of the machine if there are several.
+/// Lists of GPUs: one GPU that is listed several times, and all GPUs of the machine if there are several.
 std::vector<std::vector<int>> lists_of_gpus() {
   std::vector<std::vector<int>> lists{{0}, {0, 0}, {0, 0, 0}};
   std::vector<int> all;

@@ -146,7 +146,7 @@ class MacrocellReader final : public LifeReader {
 
   LifeTree tree_;
   bool has_rule_ = false;
-  std::vector<std::uint32_t> numbers_{0};  ///< maps the file's node numbers to the tree's
+  std::vector<std::uint32_t> numbers_{0};  ///< maps node numbers of the file to node numbers of the tree
   std::vector<std::int8_t> levels_{0};
 };
 
@@ -199,7 +199,7 @@ class MacrocellText {
 
   TextOutput& output_;
   const LifeTree& tree_;
-  std::vector<std::uint32_t> numbers_;  ///< the file's numbers of the nodes; 0: not written yet
+  std::vector<std::uint32_t> numbers_;  ///< numbers of the nodes in the file; 0: not written yet
   std::uint32_t count_ = 0;
   core::RarePoll look_;
 };

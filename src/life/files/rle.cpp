@@ -81,7 +81,7 @@ class RleReader final : public LifeReader {
     }
   }
 
-  /// Parses XLife's line "#P -3 5", the place of the first cell. Golly's place overrides it.
+  /// Parses XLife's line "#P -3 5", the place of the first cell. A place in Golly's extension overrides this place.
   void take_corner(std::string_view line, std::string_view rest) {
     const auto [left, top] = place_in(line, trimmed(rest));
     if (std::exchange(positioned_, true)) return;

@@ -45,7 +45,7 @@ class LifeReader {
   virtual LifePattern finish() = 0;
 
  protected:
-  /// Consumes a line, without its line end. `line_` is its number.
+  /// Consumes a line, without its line end. `line_` is the number of the line.
   virtual void take_line(std::string_view) {}
   /// Throws InputError for a column of the current line. Columns count from 1.
   [[noreturn]] void fail_at(std::size_t column, const std::string& what) const;
