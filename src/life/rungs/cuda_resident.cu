@@ -50,8 +50,8 @@ constexpr int no_compiled_rule = -1;
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
-/// neighbour. If a torus is as wide as the warp, this is correct. In all other cases, the sums of lanes 0 and 31 are
-/// incorrect, but these lanes are the rim of the border.
+/// neighbour. On a torus that is as wide as the warp, these words are indeed neighbours. In all other cases, the sums
+/// of lanes 0 and 31 are incorrect, but these lanes are the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));

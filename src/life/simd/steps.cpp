@@ -63,7 +63,7 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
 }
 #endif
 
-/// The bits of a register, as the Ops of network-inl.hpp.
+/// The Ops that network-inl.hpp requires, implemented on registers.
 struct Bits {
   using V = Vector;
 
@@ -113,8 +113,9 @@ struct DoubleShifts {
 };
 #endif
 
-/// Shifts words across registers, for columns. `here` moves by `bytes`, away from the start, and the end of the
-/// register `before` fills the gap. from_below() shifts in the opposite direction. A word has 8 bytes.
+/// Shifts words across registers, for columns. Moves the words of `here` by `bytes` towards the end of the register,
+/// and fills the gap with the last words of `before`. from_below() shifts in the opposite direction. A word has 8
+/// bytes.
 template <int bytes>
 HWY_INLINE Vector from_above(Vector before, Vector here) {
 #if HWY_TARGET <= HWY_AVX3
