@@ -18,7 +18,8 @@ struct Case {
   std::function<Problem(std::uint64_t seed)> make;
 };
 
-/// Returns the cases. Over the usual numbers of threads, each lock object gets at least a million critical sections.
+/// Returns the cases. A test that runs them with all usual numbers of threads runs at least a million critical sections
+/// under each lock.
 const std::vector<Case>& cases();
 
 /// Returns a description of the defect if a result breaks a promise of the variant, otherwise "".
