@@ -1,4 +1,4 @@
-// cuda_warp_tiled: adds 128-bit loads, and warp tiles as a level between block tiles and thread tiles.
+// cuda_warp_tiled: 128-bit loads, and a level of warp tiles between block tiles and thread tiles.
 //
 // What changes from `cuda_register_tiled`:
 // * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k the warp reads 32 elements

@@ -210,8 +210,8 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C. Because of the odd lines, it may be faster to compute all of C as `strict`. If so, returns false and
-/// leaves C unchanged.
+/// Computes C. If there are many odd lines, it may be faster to compute all of C with the accuracy `strict`. If so,
+/// returns false and leaves C unchanged.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();

@@ -14,7 +14,7 @@ namespace gradus::matmul_detail::tensor {
 
 inline constexpr int tile_depth = 64;  ///< length of a tile along k
 inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
-/// The largest k for which every accuracy is computed as `strict`. For such small k, `strict` has the smallest error
+/// The largest k for which a request for any accuracy gets `strict`. For such small k, `strict` has the smallest error
 /// bound.
 inline constexpr std::int64_t strict_depth = 16;
 
