@@ -56,7 +56,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
-  // The first index is the buffer, and the second is k. The padding shifts each k to other banks than the previous k.
+  // The first index is the buffer, and the second is k. The padding places consecutive k in different banks.
   __shared__ alignas(16) T a_tiles[2][depth][rows<T> + vector];
   __shared__ alignas(16) T b_tiles[2][depth][columns<T>];
   const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
