@@ -139,7 +139,7 @@ struct Factors {
   __device__ float operator()(float value) const { return value * first * second; }
 };
 
-/// Stores eight neighbours along k in FP16. `unit` is the position of the eight in `tile`.
+/// Stores eight elements that are adjacent along k in FP16. `unit` is the position of the eight elements in `tile`.
 template <int parts>
 __device__ __forceinline__ void store_parts(const float (&values)[8], unsigned char* tile, unsigned int unit) {
   __half2 high[4];

@@ -27,8 +27,8 @@ inline Panels half_panels(std::int64_t matrices, std::int64_t lines, std::int64_
   return {matrices, lines, depth, tile_depth, parts * part_bytes};
 }
 
-/// Returns the GPU memory of the panels and of the data per row of A and column of B: a lift, two extremes and a list
-/// entry.
+/// Returns the GPU memory for the panels, and for a lift, two extremes and a list entry per row of A and per column of
+/// B.
 inline std::uint64_t bytes_of(const Shape& shape, int parts) {
   const Panels a = half_panels(shape.batches, shape.m, shape.k, parts);
   const Panels b = half_panels(shape.batches, shape.n, shape.k, parts);

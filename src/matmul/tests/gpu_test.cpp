@@ -358,9 +358,9 @@ void check_panels() {
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
-// In the first case, the last panel is a single row or column. Its rows are evenly spaced, although the rows of the
-// whole matrix are not. In the second case, the products of a batch arrive one by one, and each product has contiguous
-// columns.
+// In the first case, the last panel is a single row or column. The rows of this panel are evenly spaced, but the rows
+// of the whole matrix are not. In the second case, the products of a batch arrive one by one, and each product has
+// contiguous columns.
 template <class T>
 void check_panels_that_lie_another_way() {
   const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
