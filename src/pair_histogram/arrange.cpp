@@ -164,8 +164,8 @@ struct Extent {
   Vector highest{};
 };
 
-// The length of an open direction is this number times the extent of the points or the reach of the bins. With this
-// number, fractions of a separation stay clear of one half.
+// The length of an open direction is this number times the extent of the points or the reach of the bins. The number is
+// so large that the fractions of a separation along this direction are far below one half.
 constexpr double ample = 4;
 
 /// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the
@@ -210,7 +210,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   for (std::size_t vector = 0; vector < axes; ++vector) {
     std::ranges::copy(vectors[vector], region.box.begin() + static_cast<std::ptrdiff_t>(axes * vector));
     if (region.periodic[vector]) continue;
-    // The shift with which the points are halfway along the open vector.
+    // Shifts the box so that the middle of the points is halfway along the open vector.
     const double square = dot(vectors[vector], vectors[vector]);
     const double share = square > 0 && std::isfinite(square) ? dot(middle, vectors[vector]) / square - 0.5 : 0;
     for (std::size_t column = 0; column < axes; ++column) region.origin[column] += share * vectors[vector][column];

@@ -479,7 +479,8 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
     }
 }
 
-// If a row or column exceeds FP16's range, its results are computed as in `strict`. C is read only once.
+// If a row or column exceeds FP16's range, the elements of C that depend on it are computed with the accuracy `strict`.
+// C is read only once.
 TEST_F(matmul_gpu, odd_lines_of_split_are_strict) {
   if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
   LaidOut<float> a = matrices<float>(3, 400, 500);
