@@ -165,7 +165,7 @@ struct Extent {
 };
 
 // The length of an open direction is this number times the extent of the points or the reach of the bins. The number is
-// so large that the fractions of a separation along this direction are far below one half.
+// so large that the fractions of a separation along this direction are at most about one quarter.
 constexpr double ample = 4;
 
 /// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the

@@ -1,8 +1,9 @@
 // cuda_tensor_f64: the tensor cores compute in double. Gives the bits of `strict` at the highest rate for double.
 //
 // What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
-// elements of C by four steps of k on a tensor core. Tensor cores do this twice as fast as the FMA units. It rounds
-// after each product, like a chain of fma in ascending k. Its sums therefore have the bits of `strict`.
+// elements of C by four steps of k on a tensor core. Tensor cores do this twice as fast as the FMA units. The
+// instruction rounds after each product, like a chain of fma in ascending k. The sums therefore have the bits of
+// `strict`.
 // * The copy engine fetches tiles of A and B directly from the matrices, by row and column (cuda/tensor_map.hpp).
 //   During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
 //   sizes rule this out, A and B are packed into the same order.

@@ -3,9 +3,9 @@
 // FP16 has the 11 significant bits of TF32 at twice the rate and half the bytes, but a narrow range. Each row of A and
 // each column of B is therefore lifted: multiplied by the power of two that brings its largest magnitude into [2^14,
 // 2^15). FP16's range suffices for a lifted element that is zero or has a magnitude of at least 2^-14. A line is `odd`
-// if it has a lifted element of smaller magnitude, infinity or NaN. The kernels at the end of multiply.cuh compute the
-// elements of C that belong to odd lines with the accuracy `strict`. A power of two changes no digit, and it is removed
-// at the end.
+// if it has a lifted element of smaller magnitude, infinity or NaN. The kernels at the end of multiply.cuh compute,
+// with the accuracy `strict`, the elements of C that belong to odd lines. A power of two changes no digit, and it is
+// removed at the end.
 //
 // The tiles of a panel are contiguous along k. The parts of a tile are also contiguous, and each part has the layout of
 // shared memory. The copy engine therefore copies a tile in one piece, and no thread computes an address. Panels are
