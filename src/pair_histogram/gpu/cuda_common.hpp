@@ -176,7 +176,8 @@ class BlockHistogram {
   }
 
  private:
-  // Returns a slot's sum with all its words. A sum with fewer words would need sign extension.
+  // Returns a slot's sum. The sum must have all words that it has in the result, because negative sums are not
+  // sign-extended.
   __device__ WeightProduct sum(int slot) const {
     WeightProduct sum;
     sum.low = sums_.words[slot];
@@ -246,7 +247,7 @@ struct FirstPoint {
   }
 };
 
-/// A problem's points as columns, its bins and its histogram on the GPU.
+/// The data of a problem on the GPU: the points as columns, the bins and the histogram.
 template <class T>
 class CudaPairs {
  public:
