@@ -202,7 +202,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
-  outside(3, 2) = 10;  // valid, because it is on the border; but its distance from row 17 exceeds the length of the box
+  outside(3, 2) = 10;  // on the border, hence valid; but the distance from row 17 exceeds the length of the box
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
@@ -342,8 +342,9 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// A short job of a fast rung makes only the last report, because the rung chooses its portions itself and only the
-// calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
+// In a short job of a fast rung, the last report may be the only one. The reason is that the rung chooses its portions
+// itself, and that only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of
+// several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
   constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a portion of a thread has
   const Matrix<double> points = uniform(9000, 1);
@@ -683,7 +684,7 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   for (double& weight : weights) weight = -weight;
   options.other_weights = {};
   options.others = {};
-  // Without others each pair counts once instead of twice.
+  // Without `others`, each pair counts once instead of twice.
   EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);
 }
 

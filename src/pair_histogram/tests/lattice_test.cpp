@@ -118,8 +118,8 @@ Lattice make_lattice(Random& random) {
   }
 }
 
-/// Returns the least squared distance of all images, or -1 if it is not below the square of `reach`. Visits the images
-/// whose fractions differ by at most reach / height.
+/// Returns the least squared distance of all images, or -1 if no squared distance is below the square of `reach`.
+/// Visits the images whose fractions differ by at most reach / height.
 std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach) {
   const auto volume = static_cast<long double>(determinant(v));
   std::array<std::int64_t, 3> low{};
