@@ -1,5 +1,5 @@
-// Cases that test every lock, used by locks_test, by `gradus verify`, and before any timing. A case is a way of
-// acquiring the lock. A case has many correct results, so the check of a result tests invariants.
+// Cases with which locks_test and `gradus verify` test every lock. Benchmarks run them before they measure. A case is a
+// way of acquiring the lock. A case has many correct results, so the check of a result tests invariants.
 #pragma once
 
 #include <functional>

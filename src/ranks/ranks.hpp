@@ -242,7 +242,7 @@ class Ranks {
         failure_ = std::current_exception();
       }
     }
-    // Polls even if the work is complete, because later code must not poll for this request.
+    // Polls even if work() is complete, because code between the collective functions must not poll.
     if (!failure_ && stop_token_.stop_requested()) failure_ = std::make_exception_ptr(InterruptedError("stopped"));
     return failure_ == nullptr;
   }
@@ -265,7 +265,7 @@ class Ranks {
 /// Rows of a matrix that are split over ranks. The matrix is the concatenation of the ranks' rows in rank order.
 class RankRows {
  public:
-  /// Makes the rows of a job without ranks. Errors count the rows from `first`.
+  /// Makes the rows of a job without ranks. In error messages, the first row has the number `first`.
   explicit RankRows(std::int64_t rows, std::int64_t first = 0)
       : ranks_(&Ranks::alone()), first_(first), own_(rows), all_(rows) {}
   /// Collective. `own` is the number of rows of this rank.

@@ -164,8 +164,8 @@ class alignas(128) Worker {
   core::Clock::time_point end_;
 };
 
-/// Runs the whole job on a set of type Set. Its keys must be std::int64_t and its allocator a CountingAllocator.
-/// `threads`: the number of threads; 0 means the number in `execution`.
+/// Runs the whole job on a set of type Set. The keys of Set must be std::int64_t, and the allocator of Set must be a
+/// CountingAllocator. `threads`: the number of threads; 0 means the number in `execution`.
 template <class Set>
 Outcome run_job(const Problem& problem, const Execution& execution, std::vector<Phase>& phases, bool is_ordered,
                 int threads = 0) {

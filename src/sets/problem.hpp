@@ -14,7 +14,7 @@
 
 namespace gradus::sets_detail {
 
-/// The percentages of the kinds of calls. Their sum is 100.
+/// The percentage of each kind of call. The percentages add up to 100.
 struct Mix {
   int contains = 0;
   int insert = 0;
