@@ -1,4 +1,4 @@
-// All kinds of sets with all kinds of reclamation, for typed tests. sets_test tests the sets of the table.
+// All kinds of sets with all kinds of reclamation, for typed tests. Only sets_test uses the table of sets instead.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -174,7 +174,7 @@ TEST(Control, ALazyListThatDoesNotCheckTheMarkIsFound) {
   RecordProperty("rounds", round);
   RecordProperty("fault", fault);
   KeptBlocks::blocks().clear();
-  // The same list without the fault passes as many rounds.
+  // The same list without the fault must pass the same number of rounds.
   using Sound = lazy_list_set<std::int64_t, NoReclamation<ShakenPolicy<>>, std::less<>, KeepingAllocator<std::int64_t>>;
   for (int again = 0; again < round; ++again) ASSERT_EQ(fault_of_round<Sound>(again, true), "");
   KeptBlocks::blocks().clear();
