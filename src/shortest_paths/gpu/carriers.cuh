@@ -119,8 +119,8 @@ struct Pairs16 {
   __device__ static Scalar get(Word word, int half) { return static_cast<Scalar>(word >> (16 * half) & 0xffff); }
 };
 
-/// float. If `positive` is true, no weight is negative. The bits of distances are then ordered like integers, and a
-/// three-way minimum accepts two sums.
+/// Computes in float. If `positive` is true, no weight is negative. The bits of distances are then ordered like
+/// integers, and a three-way minimum accepts two sums.
 template <bool positive>
 struct Float32 {
   using Word = float;
@@ -150,7 +150,7 @@ struct Float32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// double and 64-bit integers. A relaxation is an addition, a comparison and a selection.
+/// Computes in double or in 64-bit integers. A relaxation is an addition, a comparison and a selection.
 template <class T>
 struct Plain64 {
   using Word = T;
