@@ -1,6 +1,6 @@
-// The CUDA rungs on graphs of several rounds, which are larger than the cases, in every width and in both modes of
-// cuda_dpx. Each result must equal the CPU's distances and predecessors. Also tests weights and results in GPU memory.
-// Without a GPU the tests are skipped.
+// Tests the CUDA rungs in every width, and cuda_dpx in both modes. The graphs are larger than the cases and take
+// several rounds. Each result must equal the CPU's distances and predecessors. Also tests weights and results in GPU
+// memory. Without a GPU the tests are skipped.
 #include <cmath>
 #include <functional>
 

@@ -1,4 +1,5 @@
-"""Graphs in odd but real spellings. A simulated user follows the advice of each message literally. The user must
+"""Tests graph files in odd spellings that occur in practice. A simulated user follows the advice of each message
+literally. The user must
 get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py."""
 
 import gzip
