@@ -1,7 +1,8 @@
 """Adds a problem: ./dev new-problem NAME
 
 The new room is a copy of templates/problem, in which the problem is to add numbers. The new room builds and passes its
-tests. Replace its contract, oracle, cases and variants, one after another. """
+tests. Replace its contract, oracle, cases and variants, one after another.
+"""
 
 import pathlib
 import re

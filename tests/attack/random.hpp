@@ -13,7 +13,7 @@ namespace gradus::attack {
 
 class Random {
  public:
-  /// Each problem has another `stream`, so that its cases are independent of the cases of other problems.
+  /// Each problem has a different `stream`, so that its cases are independent of the cases of other problems.
   Random(std::uint64_t seed, std::uint64_t number, std::uint64_t stream) : state_(seed * 0x9e3779b97f4a7c15 + stream) {
     state_ ^= next() + number * 0xd1342543de82ef95;
     next();

@@ -29,7 +29,7 @@ constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted
   return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
 }
 
-/// Returns the number of copies of a block's histogram. Each lane of a warp gets a copy, unless so many copies would
+/// Returns the number of copies of a block's histogram. Each lane of a warp gets a copy, unless that many copies would
 /// leave too little memory for other blocks.
 constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   constexpr std::uint64_t room = 32 << 10;

@@ -581,7 +581,7 @@ __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies, job.histogram);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-  // Of `parts` consecutive first points, one belongs to the part of this GPU.
+  // One of `parts` consecutive first points belongs to the part of this GPU.
   const FirstPoint<T, weighted> first(job,
                                       (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * job.parts + job.part);
   const std::int64_t end = first.exists ? job.end : 0;
@@ -760,7 +760,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // so many that all warps finish at almost the same time
+    constexpr std::int64_t items_of_a_warp = 128;  // large enough that all warps finish at almost the same time
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.steps;
     const std::int64_t most_steps = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.steps_of_an_item =

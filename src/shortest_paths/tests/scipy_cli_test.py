@@ -1,6 +1,7 @@
 """Compares `gradus shortest-paths` with SciPy on Matrix Market files of every field and symmetry. Some files have the
 form that SciPy writes. Others have oddities of graph collections: comments, blank lines, blanks, capital letters,
-entries on the diagonal and explicit zeros. tests/cli/run.py runs this file. """
+entries on the diagonal and explicit zeros. tests/cli/run.py runs this file.
+"""
 
 import itertools
 import pathlib

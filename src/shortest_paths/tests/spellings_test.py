@@ -1,6 +1,6 @@
 """Tests graph files in odd spellings that occur in practice. A simulated user follows the advice of each message
-literally. The user must
-get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py."""
+literally. The user must get the correct distances in the end, or a refusal that states the reason. Started by
+tests/cli/run.py."""
 
 import gzip
 import itertools
