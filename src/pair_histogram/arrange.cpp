@@ -70,7 +70,7 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
-  // Only a degenerate cell still has too few vectors; check_box() rejects it later.
+  // Only a degenerate cell still has too few vectors. check_box() rejects such a cell later.
   for (std::size_t vector = 0; within.size() < wanted; ++vector)
     if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
   return within;

@@ -31,7 +31,8 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
-// Returns the share of space within a cube of half-edge `reach`. It is 1 if the reach is half of every extent.
+// Returns the share of the space that a cube with edge 2 * `reach` covers. The share is 1 if the reach is half of every
+// extent.
 double share_in_reach(const Shape& shape) {
   double share = 1;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) {

@@ -26,7 +26,7 @@ namespace gradus::sets_detail {
 /// The number of bytes that the calling thread has allocated through CountingAllocators, minus the bytes it has freed.
 inline constinit thread_local std::int64_t bytes_taken = 0;
 
-/// A std::allocator that counts bytes, which costs one addition per call.
+/// A std::allocator that counts bytes. Counting costs one addition per call.
 template <class T>
 struct CountingAllocator {
   using value_type = T;

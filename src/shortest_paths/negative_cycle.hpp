@@ -1,4 +1,4 @@
-// Detects negative cycles, for which shortest routes do not exist.
+// Detects negative cycles. In a graph with a negative cycle, some shortest routes do not exist.
 #pragma once
 
 #include <cstdint>

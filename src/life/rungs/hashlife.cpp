@@ -5,10 +5,10 @@
 // these generations is the square's future. To compute it, the program takes nine overlapping squares of half the size
 // and finds their futures. From these nine futures, it puts together four squares. The futures of these four squares
 // together are the result, which is stored with the record. A square that appears again, elsewhere or later, takes only
-// a look-up, so a pattern that repeats itself a million times costs no more than a single copy of it. At the bottom,
-// the adders of bit_sliced compute 32 x 32 cells for eight generations in registers. A number of generations is a sum
-// of powers of two, and the plane takes one step for each power. If a square is so large that its future is farther
-// away than the step, its state at the end of the step is computed instead.
+// a look-up, so a million copies of a pattern cost hardly more than one copy. At the bottom, the adders of bit_sliced
+// compute 32 x 32 cells for eight generations in registers. A number of generations is a sum of powers of two, and the
+// plane takes one step for each power. If a square is so large that its future is farther away than the step, its state
+// at the end of the step is computed instead.
 //
 // Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
 // nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.

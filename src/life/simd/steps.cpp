@@ -97,8 +97,8 @@ struct Shifts {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// Uses the double shifts of AVX512-VBMI2, one instruction each. They are inline assembly, which needs no compiler
-/// flag. So the compiler uses these instructions nowhere else in this file.
+/// Uses the double shifts of AVX512-VBMI2, one instruction each. The instructions are inline assembly, which needs no
+/// compiler flag. So the compiler uses these instructions nowhere else in this file.
 struct DoubleShifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     Vector result;

@@ -418,9 +418,9 @@ class LifeView(Case):
     """Tests the live view in a pseudo-terminal."""
 
     def watch(self, keys, *arguments, size=(24, 80)):
-        """Runs the live view and sends events to it. An event is a pair. Its first element is a delay in seconds, its
-        second element is bytes, a signal or a size. Returns the output, the status, and the terminal settings before
-        and after."""
+        """Runs the live view and sends events to it. An event is a pair. The first element of the pair is a delay in
+        seconds. The second element is bytes, a signal or a size. Returns the output, the status, and the terminal
+        settings before and after."""
         master, slave = pty.openpty()
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         before = termios.tcgetattr(slave)

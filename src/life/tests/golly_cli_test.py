@@ -34,7 +34,7 @@ def text_of(path):
 
 
 def is_two_state(text):
-    """Returns true if the file names a B/S rule or no rule, which means B3/S23."""
+    """Returns true if the file names a B/S rule or no rule. A file without a rule means B3/S23."""
     if text.startswith("#MCell"):
         return False
     rules = re.findall(r"^(?:x\s*=.*rule\s*=|#[rR])\s*([^\s,]+)", text, re.MULTILINE)

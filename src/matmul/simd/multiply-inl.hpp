@@ -157,7 +157,7 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   if constexpr (masks) {
     multiply_block<rows, vectors, packed, true>(strip, block, ahead);
   } else {
-    // Without masks, computes the block in a buffer. B is padded in this case.
+    // If the instruction set has no masks, computes the block in a buffer. B is padded in this case.
     HWY_ALIGN T before[rows * vectors * lanes_of<T>];
     HWY_ALIGN T after[rows * vectors * lanes_of<T>];
     constexpr std::int64_t line = vectors * lanes_of<T>;

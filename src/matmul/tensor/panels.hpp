@@ -50,7 +50,8 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 ///   kmeans/assign/tensor_limits.hpp). For the 64 products of a tile, this is 192 2^-24.
 /// * Each addition of a tile's sum rounds once.
 /// * The cross products, high times low and low times high, are together at most 2^-10 of the whole. The tensor core
-///   alone accumulates them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
+///   alone accumulates them. The cross products therefore cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128
+///   roundings.
 /// * The representation of a factor by two parts omits up to 2^-23 of the factor. The omitted product of the low parts
 ///   is up to 2^-22 of the whole. Together these errors cost 8 roundings. The final operations cost another 8, which
 ///   gives the constant 16.

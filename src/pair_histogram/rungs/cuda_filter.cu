@@ -520,8 +520,8 @@ __device__ int column_of_step(const FilterJob<T>& job, int group, int step) {
   return (job.pairs.part + parts - group % parts) % parts + step * parts;
 }
 
-// Returns a bit mask of the steps, beginning with step `begin`, whose groups exist and may be in reach. All lanes must
-// call the function.
+// Returns a bit mask with a bit for each of the next steps, beginning with step `begin`. The bit is set if the step's
+// groups exist and may be in reach. All lanes must call the function.
 template <Space space, class T>
 __device__ __noinline__ unsigned int steps_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
   const int column = column_of_step(job, group, begin + lane_of_warp());
@@ -532,8 +532,9 @@ __device__ __noinline__ unsigned int steps_in_reach(const FilterJob<T>& job, int
   return __ballot_sync(all_lanes, near);
 }
 
-// Launch shape: as many blocks as are resident at once, with any number of warps. An item is a group of first points
-// with some groups of second points, each of which is a step. Neighbouring items go to different multiprocessors.
+// Launch shape: as many blocks as are resident at once, with any number of warps. An item consists of a group of first
+// points and some groups of second points. Each group of second points is a step. Neighbouring items go to different
+// multiprocessors.
 template <class T, Counting counting, Space space, bool clamped>
 __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
   for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;

@@ -553,7 +553,7 @@ class CellCounter {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    // On either side, the range exceeds the cell by one step more than rounding requires.
+    // On each side, the range extends past the cell. It extends one step farther than rounding requires.
     const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
     const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);

@@ -1,5 +1,5 @@
-// Parts of the kernels of the float filter for pairs, which simd_filter.cpp explains. This code is compiled once per
-// instruction set, so Highway's toggle replaces an ordinary include guard.
+// Parts of the kernels of the float filter for pairs. simd_filter.cpp explains the filter. This code is compiled once
+// per instruction set, so Highway's toggle replaces an ordinary include guard.
 
 #if defined(GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE
@@ -121,7 +121,8 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Sets the lanes from number `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
+// Sets the lanes from number `keep` on to a distance that is certainly beyond the bins, because these lanes hold no
+// pairs.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));

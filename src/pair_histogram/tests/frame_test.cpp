@@ -532,7 +532,8 @@ TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
   }
 }
 
-// Waking a thread team takes longer than one thread needs for a small frame. On a busy machine it takes much longer.
+// Waking a thread team takes longer than one thread needs for a small frame. On a busy machine, waking the team takes
+// much longer.
 TEST(PairHistogram, ThreadsOfASmallFrame) {
   const Matrix<double> points = uniform(100, 3);
   PairHistogramJob<double> options = bins_of(0.37, 20);
@@ -662,7 +663,7 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   // After cancellation, a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
   // Sums are rounded to multiples of the smallest double, 2^-1074. Half of this double (2^-1075) and three halves are
-  // ties, which round to even. A sum slightly above half of it rounds up.
+  // ties, which round to even. A sum slightly above half of the smallest double rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));

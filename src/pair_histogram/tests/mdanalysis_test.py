@@ -2,8 +2,8 @@
 can read.
 
 For each file there are four outcomes: MDAnalysis cannot read the file ("unread"), the command refuses the file with a
-message, both programs give the same result, or their results differ ("wrong"). tests/cli/run.py runs this. It prints
-the table if GRADUS_PRINT_TABLE is set."""
+message, both programs give the same result, or their results differ ("wrong"). tests/cli/run.py runs this. The test
+prints the table if GRADUS_PRINT_TABLE is set."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-// All kinds of sets with all kinds of reclamation, for typed tests. Only sets_test uses the table of sets instead.
+// All kinds of sets with all kinds of reclamation, for typed tests. The sets in the table of variants are tested by
+// sets_test.
 #pragma once
 
 #include <gtest/gtest.h>

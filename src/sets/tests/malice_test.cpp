@@ -261,7 +261,7 @@ TEST(MaliceToLoops, AComparisonThatThrowsLeavesTheLoopWhereItWas) {
 
 // --- keys ------------------------------------------------------------------------------------------------------------
 
-/// A key on separate cache lines, whose operators & and comma are deleted.
+/// A key that occupies separate cache lines. The key's operators & and comma are deleted.
 struct alignas(256) Haughty {
   Haughty(int number) : key(number) {}
   void operator&() const = delete;

@@ -51,8 +51,8 @@ TYPED_TEST(Stress, HistoriesUnderDelaysAreLinearizable) {
     ASSERT_EQ(fault_of_round<Set>(round, TypeParam::is_ordered), "") << "round " << round;
 }
 
-/// Two threads each insert a key and then look up the other thread's key. At least one must find it. No clock orders
-/// the calls.
+/// Two threads each insert a key and then look up the other thread's key. At least one of the two look-ups must
+/// succeed. No clock orders the calls.
 TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   typename TypeParam::template Set<std::int64_t> set;
   constexpr int tries = 20000;

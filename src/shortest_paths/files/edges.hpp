@@ -1,4 +1,5 @@
-// Common code of the graph readers: blocks of text, parsed by several threads, whose edges are collected in order.
+// Common code of the graph readers. Several threads parse blocks of text, and the edges of the blocks are collected in
+// order.
 #pragma once
 
 #include <algorithm>

@@ -41,7 +41,7 @@ def advice_in(message):
 
 
 def floyd_warshall(vertices, edges):
-    """Reference implementation: returns the distances between vertices, which are strings."""
+    """Reference implementation: returns the distances between vertices. Vertices are strings."""
     distance = {(v, w): 0 if v == w else math.inf for v in vertices for w in vertices}
     for v, w, length in edges:
         distance[v, w] = min(distance[v, w], length)
