@@ -219,7 +219,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
 
 /// Makes the box repeat in all directions. If it repeats in no direction, removes the box instead.
 void close(Region& region, const Extent& extent, double reach) {
-  reach = std::min(reach, 0x1p490);  // no valid box is longer
+  reach = std::min(reach, 0x1p490);  // no valid box is longer than this limit
   if (region.box.empty() || region.repeats_everywhere()) return;
   if (std::none_of(region.periodic.begin(), region.periodic.end(), [](bool repeats) { return repeats; })) {
     region.box.clear();

@@ -53,7 +53,7 @@ struct EdgesTo {
 };
 
 /// Finds rows [first, last) from the edge lists. Processes several sources at once. The lengths from these sources to a
-/// vertex are contiguous, and each edge is read once for all of them.
+/// vertex are contiguous, and one read of an edge serves all these sources.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {

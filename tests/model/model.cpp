@@ -531,10 +531,10 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Removes candidate writes that reveal no new behaviour. Knowledge only restricts what a thread may read later. If an
-/// older candidate adds nothing to the thread's knowledge, reading it leaves the thread the most choices. Newer
-/// candidates with the same value are therefore removed. The newest write of each value always stays: a thread that
-/// waits for another value could otherwise wait forever.
+/// Removes candidate writes that reveal no new behaviour. A thread that knows less can read more values later. If
+/// reading a candidate adds nothing to the thread's knowledge, newer candidates with the same value are therefore
+/// removed. The newest write of each value always stays: a thread that waits for another value could otherwise wait
+/// forever.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {
   if (order == std::memory_order_seq_cst) return;
   const Clock& clock = now().knows.clock;

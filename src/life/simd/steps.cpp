@@ -25,7 +25,7 @@ using Vector = hn::Vec<Tag>;
 constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
 #if HWY_TARGET > HWY_AVX3
-/// Applies the two-input operation that the table defines to (b, c).
+/// Computes the two-input operation that `table` defines, for the inputs b and c.
 template <int table>
 HWY_INLINE Vector of_two(Vector b, Vector c) {
   const Tag d;

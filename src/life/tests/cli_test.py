@@ -308,8 +308,8 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
-        # The folder is refused, because it has frames of another run. The names of these frames have another length, so
-        # the old frames would mix with the new frames.
+        # The folder is refused, because it has frames of another run. The names of these frames have a different number
+        # of digits, so the new frames would not replace them.
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 

@@ -63,8 +63,8 @@ std::int64_t half_l2() {
 /// Returns the largest number of columns that a strip may have, so that the strip's part of B fits in half of the L2
 /// cache. This part holds `terms` elements of each column.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  // Columns of fewer bytes are treated as if they had this many. Otherwise strips would become so wide that their sums
-  // take more memory than their part of B.
+  // Columns with fewer bytes than this are treated as if they had this many bytes. Otherwise strips would become so
+  // wide that their sums take more memory than their part of B.
   constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;

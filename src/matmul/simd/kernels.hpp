@@ -76,7 +76,7 @@ struct Lines {
   std::int64_t count;        ///< number of lines
   const T* few;
   std::int64_t few_stride;  ///< distance from one of the few lines to the next
-  std::int64_t few_step;    ///< distance from an element of such a line to the next
+  std::int64_t few_step;    ///< distance from an element of one of the few lines to the next
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< number of terms of each sum
   std::int64_t block;       ///< number of terms of a chain

@@ -197,7 +197,7 @@ void check_predecessors(std::int64_t n) {
   };
   check(changed<T>(graph<T>(n, 0.6, 50, 700), apart), "two parts");
   // With the first weight, the job just does not need a wider type. The second weight is the greatest that 16 bits
-  // allow. The third weight is just beyond the 16 bits.
+  // allow. The third weight is just too great for 16 bits.
   for (const T heaviest :
        {static_cast<T>(unreachable<T>() / 3 / n - 1), static_cast<T>(0x7ffe), static_cast<T>(0x7fff)})
     for (const double density : {0.03, 0.9})
