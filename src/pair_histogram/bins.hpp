@@ -42,7 +42,7 @@ class Bins {
   std::span<const double> thresholds() const { return thresholds_; }
   /// Returns the width of uniform bins, 0 for other bins.
   double width() const { return width_; }
-  /// Returns the last edge. No pair at this distance or farther is in a bin.
+  /// Returns the last edge. A pair at this distance or at a greater distance is in no bin.
   double reach() const { return edges_.back(); }
 
   std::int64_t beyond() const { return count() + 1; }

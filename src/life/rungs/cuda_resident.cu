@@ -190,7 +190,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
 /// Returns true if the rule has tiles with 8 rows per thread in addition to tiles with 16. This is the case for B3/S23
-/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps, which hide more latency.
+/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps than 16 rows do, and more
+/// warps hide more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

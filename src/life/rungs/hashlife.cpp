@@ -35,7 +35,8 @@ namespace gradus::life_detail {
 
 // ---- The future of a square ----
 
-/// Returns the central half of a square after 2^(level - 2) generations or after the step, whichever is shorter.
+/// Returns the central half of a square after 2^(level - 2) generations or at the end of the step, whichever comes
+/// first.
 Universe::Index Universe::future_of(Index index, int level, const Frame* above) {
   if (index == empty) return empty;
   const Node& square = node(index);

@@ -18,7 +18,7 @@
 // is transferred m / (rows of a panel) times. The slower of computation and transfer determines the time.
 // Limits: the matrices must be in host memory. The GPU's memory must hold two panels of 128 rows of A and two panels of
 // 128 columns of B.
-// Source: tiling, as in any product, but at one more level of memory.
+// Source: tiling, as in any product, but at an additional level of the memory hierarchy.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

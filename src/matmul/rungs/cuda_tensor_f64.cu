@@ -11,8 +11,8 @@
 //   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
 //   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-//   first operands of the next tile between the last products of the current tile. The warp tests a whole step earlier
-//   whether the next tile has arrived.
+//   first operands of the next tile between the last products of the current tile. One step before it loads these
+//   operands, the warp tests whether the next tile has arrived.
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
 // tensor cores gives the lower bound of the time.

@@ -30,7 +30,7 @@ struct NoFault {
 };
 
 /// A fault that hides the marks of links. A changing operation then checks that its first node links to its second
-/// node, but no longer that its first node is still in the list.
+/// node, but fails to notice that its first node has been removed from the list.
 struct BlindToMarks {
   template <class T>
   static T loaded(T value) {
