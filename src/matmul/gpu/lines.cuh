@@ -110,7 +110,7 @@ struct LongRows {
 };
 
 /// Returns true if the copy engine can fetch the rows and the column. Only float benefits. Double needs half as many
-/// additions per byte, so multiply_rows() for double is already limited by memory alone.
+/// additions per byte as float, so multiply_rows() for double is already limited by memory alone.
 template <class T>
 bool has_long_rows(const Problem<T>& problem) {
   if (sizeof(T) != sizeof(float)) return false;

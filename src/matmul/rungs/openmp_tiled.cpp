@@ -34,7 +34,7 @@ struct Tiles {
   Buffer<T> totals = Buffer<T>(tile_rows * tile_columns);
 };
 
-/// Adds the product of rows x depth elements of A and the copy of B to the totals.
+/// Multiplies a block of A (rows x depth elements) by the copy of B, and adds the product to the totals.
 template <class T>
 void add_product(const Operand<const T>& a, std::int64_t first_row, std::int64_t rows, std::int64_t first_inner,
                  std::int64_t depth, Tiles<T>& tiles) {

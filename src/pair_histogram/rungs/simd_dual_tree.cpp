@@ -144,7 +144,7 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
 // box the slot of its greatest distance from the one box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
-  hn::Mask<Integers> divided;  // open boxes divided by a single edge, the lower edge of their slot in `slots`
+  hn::Mask<Integers> divided;  // open boxes whose pairs a single edge divides: the lower edge of the slot in `slots`
   IntegerVector slots;
 };
 

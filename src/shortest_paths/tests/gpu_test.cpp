@@ -398,7 +398,7 @@ TEST_F(shortest_paths_gpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(tests::same_bits(result.predecessors, truth.predecessors));
 }
 
-/// On every way to a GPU, the call must report the same error as on the CPU.
+/// However the data reaches the GPU, the call must report the same error as on the CPU.
 template <class E, class T>
 void expect_the_processors_error(const Matrix<T>& weights, const std::string& part) {
   const std::string message = error_of<E>([&] { shortest_paths(weights.view(), {}, by("openmp_tiled")); });
