@@ -509,5 +509,5 @@ class LifeView(Case):
         generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
         self.assertEqual(sorted(set(generations)), [0, 2, 4, 5, 7])
         self.assertIn("20/s", frames[0])
-        # All keys fit on a line of 80 columns.
+        # The help on all keys fits on a line of 80 columns.
         self.assertIn("q quit", frames[-1].splitlines()[-1])
