@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves that a bare Debian 12 with git is enough: creates one with debootstrap in a temporary folder, clones the
 # committed state of this project, and runs ./dev demo and then ./dev test there, or the given commands instead.
-# Needs root, debootstrap and a Debian 12 host, whose package mirror, proxy, certificates and pip settings it uses.
+# Needs root, debootstrap and a Debian 12 host. Uses the host's package mirror, proxy, certificates and pip settings.
 # usage: tests/fresh_debian.sh [COMMAND...]        for example: tests/fresh_debian.sh './dev demo'
 # FRESH_DEBIAN_KEEP=1 keeps the folder.
 set -eu

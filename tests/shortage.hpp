@@ -46,7 +46,7 @@ void fails_orderly(const Job& job, std::string_view what) {
       said = std::string("ended with ") + error.what();
     }
     granted.store(-1);
-    if (done) EXPECT_GT(grants, 10) << what;  // with fewer allocations, the program would not use this operator new
+    if (done) EXPECT_GT(grants, 10) << what;  // if there are fewer, the program does not use this operator new
     else ASSERT_EQ(said, "") << what << ", allocation " << grants;
   }
 }

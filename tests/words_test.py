@@ -47,7 +47,8 @@ GLOSSARY = [(re.compile(words.replace(" ", r"\s+"), re.IGNORECASE), write) for w
 ]]
 OPENING = re.compile(r"\s*(Of|What|Whether|Where|How|Those|That|So|Who)\b")
 
-# The number of places that an area may have; 0 if it is not listed. The longest prefix decides the area.
+# The number of places that an area may have. An area that is not listed may have none. The longest prefix of a path
+# decides its area.
 LIMITS = {}
 ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".md", ".sh", ".cmake"}
 # Files that are not checked. Raw results and old release notes are records. The file with the tables above contains the

@@ -53,7 +53,7 @@ struct LifeBlock {
 /// Returns the tree of cells anywhere in the plane. Blocks may be in any order, and the same place may occur several
 /// times. |x| and |y| must not exceed 2^60.
 LifeTree life_tree(std::vector<LifeBlock> blocks, const std::stop_token& stop = {});
-/// Returns the tree of a grid whose first cell is at (left, top), both between -2^62 and 2^62.
+/// Returns the tree of a grid whose first cell is at (left, top). `left` and `top` must be between -2^62 and 2^62.
 LifeTree life_tree(const LifeGridView& cells, std::int64_t left, std::int64_t top, const std::stop_token& stop = {});
 
 /// Makes the root the centre of a new root, one level higher.

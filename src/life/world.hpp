@@ -1,5 +1,5 @@
-// A grid or a plane that a variant advances, as the driver sees it. A plane is represented by bounded grids, whose
-// border is so far away that no live cell can reach it.
+// A grid or a plane that a variant advances, as the driver sees it. A plane is represented by bounded grids. Their
+// borders are so far away that no live cell can reach them.
 #pragma once
 
 #include <cstdint>

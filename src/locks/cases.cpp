@@ -4,8 +4,8 @@ namespace gradus::locks_detail {
 
 namespace {
 
-// With more threads than cores, a fair lock waits for the scheduler at each hand-off, so a case with more sections than
-// these would take minutes. Under the sanitizers, each section takes many times as long.
+// With more threads than cores, a fair lock waits for the scheduler at each hand-off, so with more sections a case
+// would take minutes. Under the sanitizers, each section takes many times as long.
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t thousand = 50;
 #else

@@ -1,5 +1,5 @@
-// Test cases on which every variant is compared with the oracle: by matmul_test, by `gradus verify`, and before every
-// timing. Each case is a small product with one difficult property.
+// Test cases on which matmul_test and `gradus verify` compare every variant with the oracle. Benchmarks do the same
+// before they measure. Each case is a small product with one difficult property.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,7 @@ template <class T>
 std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
                   MatmulAccuracy accuracy);
 
-/// A batch of matrices with the given layout, in separate memory.
+/// Owns a batch of matrices with the given layout.
 template <class T>
 class LaidOut {
  public:

@@ -70,7 +70,7 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
-  // Only a degenerate cell still has too few vectors; check_box() rejects it later.
+  // Only a degenerate cell still has too few vectors. check_box() rejects such a cell later.
   for (std::size_t vector = 0; within.size() < wanted; ++vector)
     if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
   return within;
@@ -164,8 +164,8 @@ struct Extent {
   Vector highest{};
 };
 
-// The length of an open direction is this number times the extent of the points or the reach of the bins. With this
-// number, fractions of a separation stay clear of one half.
+// The length of an open direction is this number times the extent of the points or the reach of the bins. The number is
+// so large that the fractions of a separation along this direction are at most about one quarter.
 constexpr double ample = 4;
 
 /// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the
@@ -210,7 +210,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   for (std::size_t vector = 0; vector < axes; ++vector) {
     std::ranges::copy(vectors[vector], region.box.begin() + static_cast<std::ptrdiff_t>(axes * vector));
     if (region.periodic[vector]) continue;
-    // The shift with which the points are halfway along the open vector.
+    // Shifts the box so that the middle of the points is halfway along the open vector.
     const double square = dot(vectors[vector], vectors[vector]);
     const double share = square > 0 && std::isfinite(square) ? dot(middle, vectors[vector]) / square - 0.5 : 0;
     for (std::size_t column = 0; column < axes; ++column) region.origin[column] += share * vectors[vector][column];
@@ -219,7 +219,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
 
 /// Makes the box repeat in all directions. If it repeats in no direction, removes the box instead.
 void close(Region& region, const Extent& extent, double reach) {
-  reach = std::min(reach, 0x1p490);  // no valid box is longer
+  reach = std::min(reach, 0x1p490);  // no valid box is longer than this limit
   if (region.box.empty() || region.repeats_everywhere()) return;
   if (std::none_of(region.periodic.begin(), region.periodic.end(), [](bool repeats) { return repeats; })) {
     region.box.clear();

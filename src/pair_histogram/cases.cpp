@@ -42,7 +42,7 @@ Matrix<double> lattice(std::int64_t side, std::int64_t d) {
   return points;
 }
 
-// Returns points in groups of very different density, which are hard for cells and trees.
+// Returns points in groups of very different density. Such points are hard for cells and trees.
 Matrix<double> groups(std::int64_t n, std::int64_t d, std::uint64_t seed) {
   Matrix<double> points(n, d);
   core::PointSpecification specification;

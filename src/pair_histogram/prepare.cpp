@@ -84,8 +84,8 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   cuda::visit_rows(rows, problem.gpu, refuse);
 }
 
-/// Throws if any of the points or of the others is outside the box. A point on a border is inside. It suffices to check
-/// the extremes, because subtraction and rounding are monotonic.
+/// Throws if a row of `points` or `others` is outside the box. A point on a border is inside. It suffices to check the
+/// extremes, because subtraction and rounding are monotonic.
 template <class T>
 void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, const core::ColumnRanges& others) {
   const auto refuse = [&](const auto& inside) {

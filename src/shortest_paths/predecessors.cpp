@@ -52,8 +52,8 @@ struct EdgesTo {
   }
 };
 
-/// Finds rows [first, last) from the edge lists. Processes several sources at once. Their lengths to a vertex are
-/// contiguous, and each edge is read once for all these sources.
+/// Finds rows [first, last) from the edge lists. Processes several sources at once. The lengths from these sources to a
+/// vertex are contiguous, and one read of an edge serves all these sources.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -145,8 +145,8 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
 }
 
 /// Finds the predecessors by breadth-first search along edges of shortest routes. The predecessor of a vertex is the
-/// first vertex from which the search reaches it. This predecessor is on a route with the fewest edges and is the
-/// lowest vertex of its level.
+/// first vertex from which the search reaches it. This predecessor is on a shortest route with the fewest edges. Of all
+/// such predecessors, it is the lowest.
 template <class T, class C>
 void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64_t source, std::int32_t* predecessors) {
   const std::int64_t n = graph.n();
@@ -169,7 +169,8 @@ void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64
   }
 }
 
-/// Distributes calls of task(first, last), which cover all rows, among threads. Rethrows the first exception.
+/// Divides all rows into ranges, and calls task(first, last) for each range, on several threads. Rethrows the first
+/// exception.
 template <class Task>
 void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const std::stop_token& stop,
                 const Task& task) {

@@ -33,7 +33,7 @@ struct AttackOptions {
 
 struct AttackReport {
   std::uint64_t cases = 0;
-  std::uint64_t refused = 0;  ///< number of cases that the contract refuses
+  std::uint64_t refused = 0;  ///< number of cases that the library must refuse
   std::uint64_t runs = 0;
   std::uint64_t faulty_cases = 0;
 };

@@ -1,4 +1,4 @@
-"""Tests of commands that apply to all problems or to none."""
+"""Tests commands that apply to all problems or to none."""
 
 import csv
 import json
@@ -126,7 +126,7 @@ class Usage(ProgramCase):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(self.path("x.npy")))
-        # With a shape that uses these options, they are accepted.
+        # The options are accepted if the shape uses them.
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
@@ -170,11 +170,11 @@ class Usage(ProgramCase):
 
 
 class StandardStreams(ProgramCase):
-    """Streams that cannot be written: a full disk, a descriptor that the caller has closed, a reader that has
-    exited."""
+    """Tests output to streams that cannot be written: a full disk, a descriptor that the caller has closed, and a pipe
+    whose reader has exited."""
 
     def run_with(self, stream, fault, *arguments):
-        """Returns the finished program, with the other stream captured."""
+        """Runs the program with a fault in one of its two output streams. The other stream is captured."""
         number = {"stdout": 1, "stderr": 2}[stream]
         other = {"stdout": "stderr", "stderr": "stdout"}[stream]
         options = {other: subprocess.PIPE}
@@ -348,7 +348,7 @@ class Generate(Case):
 
 
 class Compare(Case):
-    """Comparisons of two results of bench; bench/compare_test.cpp tests the statistics."""
+    """Tests comparisons of two results of bench. bench/compare_test.cpp tests the statistics."""
 
     def steady(self):
         """Returns the path of a result whose samples are the same on every machine."""
@@ -453,7 +453,7 @@ class Compare(Case):
 
 
 class Report(Case):
-    """Pages as text; tests/cli/page_test.py opens them in a browser."""
+    """Tests the text of pages. tests/cli/page_test.py opens pages in a browser."""
 
     HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -689,8 +689,8 @@ class Interrupt(InterruptCase):
 
 
 class Truncated(InterruptCase):
-    """Inputs that shrink while they are read. If the program mapped such an input into memory, SIGBUS would kill the
-    program."""
+    """Tests inputs that shrink while they are read. If the program mapped such an input into memory, SIGBUS would kill
+    the program."""
 
     def check(self, file, *arguments):
         out = self.path("out")

@@ -223,12 +223,12 @@ class Case(unittest.TestCase):
 
 
     def charts_of(self, page):
-        """Returns a dict from the title of each chart on a page of results to the rows of its values."""
+        """Returns a dict that maps the title of each chart on a page of results to the rows of the chart's values."""
         found = re.findall(r'<figure class="chart"><h4>([^<]*)</h4>.*?href="data:text/csv;charset=utf-8,([^"]*)"', content(page, "r"), re.S)
         return {html.unescape(title): list(csv.reader(urllib.parse.unquote(text).splitlines())) for title, text in found}
 
     def pictures_of(self, page):
-        """Returns a dict from the title of each picture to the bytes of its file."""
+        """Returns a dict that maps the title of each picture to the bytes of the picture's file."""
         found = re.findall(r'<img alt="([^"]*)"[^>]* src="data:image/png;base64,([^"]*)"', content(page, "r"))
         return {html.unescape(title): base64.b64decode(text, validate=True) for title, text in found}
 

@@ -76,7 +76,8 @@ TEST(Model, Coherence) {
 }
 
 TEST(Model, WritesOfTwoThreadsHaveOneOrderForEachVariableAlone) {
-  // In each variable, either store may be last. It is even possible that the first stores of both threads are last.
+  // For each variable, the store of either thread may be the last one. It is even possible that the first stores of
+  // both threads are the last ones.
   const Seen all = all_of({[](State& s) {
                              s.x.store(1, relaxed), s.y.store(2, relaxed);
                              s.seen[0] = s.y.load(relaxed);

@@ -50,8 +50,8 @@ constexpr int no_compiled_rule = -1;
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
-/// neighbour. If a torus is as wide as the warp, this is correct. In all other cases, the sums of lanes 0 and 31 are
-/// incorrect, but these lanes are the rim of the border.
+/// neighbour. On a torus that is as wide as the warp, these words are indeed neighbours. In all other cases, the sums
+/// of lanes 0 and 31 are incorrect, but these lanes are the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));
@@ -190,7 +190,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
 /// Returns true if the rule has tiles with 8 rows per thread in addition to tiles with 16. This is the case for B3/S23
-/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps, which hide more latency.
+/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps than 16 rows do, and more
+/// warps hide more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

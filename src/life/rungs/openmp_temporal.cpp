@@ -103,7 +103,8 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);
   const std::int64_t least_share = height / threads;
-  // On one core, a grid with a dead border needs no trapezoids, because its blocks follow one another.
+  // A single thread computes the blocks one after another. If the border is dead, the thread needs no trapezoids, so
+  // the height of its share does not limit K.
   const std::int64_t most_generations =
       threads == 1 && !torus ? block : std::clamp<std::int64_t>(least_share / 2, 1, block);
   {

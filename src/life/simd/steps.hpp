@@ -35,7 +35,7 @@ void advance_band(const Step& step, const Band& band);
 /// Returns the previous setting.
 bool allow_double_shifts(bool allowed);
 
-/// Returns the words per register on this machine.
+/// Returns the number of words in a register of this machine.
 std::int64_t lanes_here();
 
 /// A grid that is only a few words wide. It is stored by columns, so that a register holds cells of several rows.

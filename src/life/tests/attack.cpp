@@ -57,7 +57,7 @@ LifeCase make_case(std::uint64_t seed, std::uint64_t number) {
   made.options.rule = {static_cast<std::uint16_t>(known ? 8 : random.below(512)),
                        static_cast<std::uint16_t>(known ? 12 : random.below(512))};
   if (made.options.boundary == LifeBoundary::plane) {
-    // Most rules with B1 fill the plane, so their runs are short.
+    // Most rules with B1 fill the plane, so runs of such rules are short.
     made.options.generations = known && random.chance(0.5) ? random.between(60, 170) : random.between(0, 12);
     made.options.left = random.between(-200, 200);
     made.options.top = random.between(-200, 200);

@@ -140,7 +140,7 @@ TEST(LifePatterns, OddSpellingsAreRead) {
   EXPECT_NE(refusal("[M2] (golly 3.3)\n").find("without a rule"), std::string::npos);
 }
 
-// Golly writes this file for a cell at (0, 0), and reads it back to the same place.
+// For a cell at (0, 0), Golly writes this file. When Golly reads the file, the cell is at (0, 0) again.
 TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   const std::string text = "[M2] (gradus)\n#R B3/S23\n$$$$$$$*$\n4 0 1 0 0\n";
   const Cells origin{{0, 0}};
@@ -308,8 +308,8 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 }
 
 TEST(LifePatterns, CommentsStayComments) {
-  // A comment of one format may mean a rule, a place or a generation in another format. It may also mean this if it
-  // precedes the header.
+  // The text of a comment in one format may state a rule, a place or a generation in another format. The same text may
+  // also state these if it precedes the header.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
     const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
     for (const char* const output : {".rle", ".mc"}) {

@@ -103,7 +103,7 @@ TEST(life_hashlife, soups_against_the_oracle) {
 }
 
 TEST(life_hashlife, any_number_of_generations) {
-  // A glider moves by one cell in four generations, anywhere.
+  // A glider moves by one cell in four generations, wherever it is.
   for (const std::uint64_t generation : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 100U, 1000003U}) {
     const LifeTree is = later(pattern(glider, -3, 60), generation);
     const auto cells = static_cast<std::int64_t>(generation / 4);

@@ -128,8 +128,7 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Makes the variants and count_ones() use the kernels of the instruction set named `of`. Checks every variant on some
-/// cases, and checks count_ones().
+/// Checks every variant on some cases, and checks count_ones(). Both must use the kernels of the instruction set `of`.
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

@@ -79,8 +79,8 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// Checks that no execution has a violation. Also checks that weakening the memory order at any site (in `only_file`,
-/// if given) causes a violation.
+/// Checks that no execution has a violation. Then weakens one memory order after another, and checks that each
+/// weakening causes a violation. If `only_file` is given, weakens only the memory orders in that file.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {

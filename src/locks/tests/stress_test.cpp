@@ -84,8 +84,8 @@ constexpr int rounds = 300;
 constexpr int rounds = 1000;
 #endif
 
-/// Runs enter(thread, section) `rounds` times on each of `threads` threads. Returns the number of sections in which
-/// another thread was seen.
+/// Runs enter(thread, section) `rounds` times on each of `threads` threads. Returns the number of sections in which a
+/// thread saw another thread.
 template <class Enter>
 int overlaps(int threads, const Enter& enter) {
   std::atomic<int> inside{-1};

@@ -23,7 +23,7 @@ struct PanelPlan {
   std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
   /// If true, the steps visit all columns for one panel of rows before they proceed to the next panel of rows. If
-  /// false, rows and columns change roles.
+  /// false, they visit all rows for one panel of columns first.
   bool rows_outside = true;
   std::uint64_t bytes = 0;
   std::uint64_t working_bytes = 0;  ///< the part of `bytes` that a step needs in addition to its panels

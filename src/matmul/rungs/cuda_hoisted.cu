@@ -30,10 +30,10 @@ template <class T>
 struct Walk {
   const T* a;  ///< the next element of A to load
   const T* b;
-  std::int64_t b_step;  ///< distance from a tile of B to the tile below
+  std::int64_t b_step;  ///< distance in memory from a tile of B to the tile below it
   bool in_a;            ///< true if the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< where the thread stores its element of the tile of A, in shared memory
+  T* a_place;  ///< place in shared memory for the thread's element of the tile of A
   T* b_place;
   const T* a_row;     ///< the row that the thread reads, in shared memory
   const T* b_column;  ///< the column that the thread reads, in shared memory

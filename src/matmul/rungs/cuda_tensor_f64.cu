@@ -1,8 +1,9 @@
 // cuda_tensor_f64: the tensor cores compute in double. Gives the bits of `strict` at the highest rate for double.
 //
 // What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
-// elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
-// a chain of fma in ascending k. Its sums therefore have the bits of `strict`.
+// elements of C by four steps of k on a tensor core. Tensor cores do this twice as fast as the FMA units. The
+// instruction rounds after each product, like a chain of fma in ascending k. The sums therefore have the bits of
+// `strict`.
 // * The copy engine fetches tiles of A and B directly from the matrices, by row and column (cuda/tensor_map.hpp).
 //   During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
 //   sizes rule this out, A and B are packed into the same order.
@@ -10,8 +11,8 @@
 //   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
 //   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-//   first operands of the next tile between the last products of the current tile. The warp tests a whole step earlier
-//   whether the next tile has arrived.
+//   first operands of the next tile between the last products of the current tile. One step before it loads these
+//   operands, the warp tests whether the next tile has arrived.
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
 // tensor cores gives the lower bound of the time.

@@ -51,7 +51,7 @@ struct Strip {
   std::int64_t b_panel;      ///< distance from a panel to the next
   bool b_padded;             ///< true if the last panel is padded to full width; results of the padding are discarded
   std::int64_t rows;         ///< at most Geometry::rows
-  std::int64_t columns;      ///< any number
+  std::int64_t columns;      ///< number of columns in the strip
   std::int64_t steps;        ///< number of terms of each sum
   std::int64_t block;        ///< number of terms of a chain
   T* totals;                 ///< rows x columns partial sums, if there is more than one chain
@@ -76,7 +76,7 @@ struct Lines {
   std::int64_t count;        ///< number of lines
   const T* few;
   std::int64_t few_stride;  ///< distance from one of the few lines to the next
-  std::int64_t few_step;    ///< distance from an element to the next
+  std::int64_t few_step;    ///< distance from an element of one of the few lines to the next
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< number of terms of each sum
   std::int64_t block;       ///< number of terms of a chain
@@ -91,9 +91,9 @@ struct Lines {
 template <class T>
 struct RowChains {
   const T* row;
-  std::int64_t row_step;  ///< distance from an element to the next
+  std::int64_t row_step;  ///< distance from an element of `row` to the next
   const T* b;
-  std::int64_t b_step;  ///< distance from a row to the next
+  std::int64_t b_step;  ///< distance from a row of B to the next
   std::int64_t steps;   ///< number of terms of a chain
   std::int64_t columns;
   T* sums;

@@ -1,4 +1,4 @@
-// The product of a sliver of rows and a strip of columns. The code takes long to compile, so multiply_f32.cpp and
+// Multiplies a sliver of rows by a strip of columns. This file takes long to compile, so multiply_f32.cpp and
 // multiply_f64.cpp each compile it for one type.
 
 #if defined(GRADUS_MATMUL_SIMD_MULTIPLY_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -157,7 +157,7 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   if constexpr (masks) {
     multiply_block<rows, vectors, packed, true>(strip, block, ahead);
   } else {
-    // If the instruction set has no masks, computes the block in separate memory. B is padded in this case.
+    // If the instruction set has no masks, computes the block in a buffer. B is padded in this case.
     HWY_ALIGN T before[rows * vectors * lanes_of<T>];
     HWY_ALIGN T after[rows * vectors * lanes_of<T>];
     constexpr std::int64_t line = vectors * lanes_of<T>;

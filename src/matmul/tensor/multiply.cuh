@@ -9,7 +9,7 @@ namespace gradus::matmul_detail::tensor {
 struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
-  bool pairs;  ///< true if neighbours in a row of C may be stored as a pair
+  bool pairs;  ///< true if two adjacent elements of a row of C may be stored as a pair
 
   /// Returns the lifts of one product's matrix A.
   __device__ const int* a_lifts_of(std::int64_t batch) const {
@@ -142,7 +142,7 @@ class TensorCores {
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Odd rows and columns are computed as `strict`, in chains of fma over blocks of k
+// Odd rows and columns, computed with the accuracy `strict` in chains of fma over blocks of k
 
 constexpr int odd_threads = 128;
 
@@ -210,8 +210,8 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C. Because of the odd lines, it may be faster to compute all of C as `strict`. If so, returns false and
-/// leaves C unchanged.
+/// Computes C. If there are many odd lines, it may be faster to compute all of C with the accuracy `strict`. If so,
+/// returns false and leaves C unchanged.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();

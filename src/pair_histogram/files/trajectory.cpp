@@ -29,7 +29,7 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// Rejects a file that has a known format of other data, unless its first bytes also match a trajectory format.
+/// Rejects a file of other data in a known format, unless its first bytes also match a trajectory format.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }

@@ -53,7 +53,7 @@ class TextFrames : public FrameParser {
   /// Throws CutFrameError if the file ends with the last line read, otherwise InputError.
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
-  /// Returns file:line of the last line read.
+  /// Returns the place of the last line read, as "file:line".
   std::string place() const;
 
   /// Returns the next line without its line end. The line is valid until the next call. If there is no line, throws an

@@ -9,11 +9,11 @@
 //   is chosen so that a run is about one vector long, but it is at least a quarter of the reach and at most the whole
 //   reach. The cells are thin. There are at most about as many cells as points.
 // * Groups. Up to eight neighbouring points of a column share a list of nearby points. The list is collected from each
-//   column in reach of the group's bounding box. In such a column, the run that may be near enough is scanned. The
-//   points whose distance from the box is within reach are packed (Compress) into the list. The filter of simd_filter
-//   then pairs each point of the group with the whole list. Without a second set, each pair must be counted only once.
-//   A group therefore visits only later columns, and in its own column only later points. The points of the group
-//   itself come first in the list.
+//   column in reach of the group's bounding box. In such a column, the code scans the run of points that may be near
+//   enough. If a point's distance from the box is within reach, the point is packed into the list (Compress). The
+//   filter of simd_filter then pairs each point of the group with the whole list. Without a second set, each pair must
+//   be counted only once. A group therefore visits only later columns, and in its own column only later points. The
+//   points of the group itself come first in the list.
 // * Coordinates are 32-bit integers. 2^32 steps span a periodic box, or 2^30 steps span open space. Half a step is far
 //   below float's rounding error. The list holds float coordinates relative to the middle of the group's box. They are
 //   computed from integer differences, which wrap around as the box does. This gives the nearest image at no cost, and
@@ -77,9 +77,9 @@ struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
   std::int32_t origin[dimension_limit];  // the centre of the group's box
-  float half[dimension_limit];           // half of the box's extents, in the plan's cells
+  float half[dimension_limit];           // half of the box's extents, in units of the plan's cells
   float greatest_square;                 // greatest squared distance from the box at which a point is in reach
-  bool own;                              // true if the group is paired only with later points
+  bool own;                              // true if the points of the group are paired only with later points
   const float* const* first;             // coordinates of first points, as integers stored as float bits
   const float* const* second;
   const std::int64_t* first_weights;
@@ -504,7 +504,7 @@ class CellCounter {
     const auto square = [&](std::int64_t cell) { return square_apart(across, cell, low_[across], high_[across]); };
     const std::int64_t low = axis.cell(low_[across] - axis.reach);
     const std::int64_t high = axis.cell(high_[across] + axis.reach);
-    if (high - low + 1 >= axis.cells) {  // visits each cell once; a cell may be near on both sides
+    if (high - low + 1 >= axis.cells) {  // a cell may be near on both sides but must be visited once
       for (std::int64_t cell = 0; cell < axis.cells; ++cell) body(cell, axis.periodic ? 0.0 : square(cell));
       return;
     }
@@ -553,7 +553,7 @@ class CellCounter {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    // On either side, the range exceeds the cell by one step more than rounding requires.
+    // On each side, the range extends past the cell. It extends one step farther than rounding requires.
     const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
     const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);

@@ -29,8 +29,8 @@
 // What changes from `simd_filter`: fewer pairs are counted one by one. With bins of width w and leaves of side a, about
 // 1.4 a / w of the pairs remain in three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the
 // method pays for many points and few bins. The range beyond the last edge is treated as one wide bin.
-// Memory: 4 d + 20 bytes per point while the tree is built. Afterwards 4 d + 4 bytes per point, plus d / 2 for the
-// boxes.
+// Memory: 4 d + 20 bytes per point while the tree is built. Afterwards the points take 4 d + 4 bytes each, and the
+// boxes take d / 2 bytes per point.
 // Limits: no weights; at most 2^28 points.
 // Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit, "Computing
 // distance histograms efficiently in scientific databases" (2009).
@@ -57,7 +57,7 @@ constexpr std::int64_t node_points = node_leaves * leaf_points;
 constexpr std::int64_t packed_nodes = 32;
 constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
 
-// Boxes, stored by column. Centres have the form of the points' coordinates, and half extents are in cells.
+// Boxes, stored by column. Centres have the form of the points' coordinates. The unit of half extents is a cell.
 struct BoxColumns {
   const float* middle[dimension_limit];
   const float* half[dimension_limit];
@@ -144,7 +144,7 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
 // box the slot of its greatest distance from the one box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
-  hn::Mask<Integers> divided;  // open boxes divided by a single edge, the lower edge of their slot in `slots`
+  hn::Mask<Integers> divided;  // open boxes whose pairs a single edge divides: the lower edge of the slot in `slots`
   IntegerVector slots;
 };
 
@@ -673,7 +673,8 @@ class TreeCounter {
   }
 
  private:
-  // Computes two bounds for the lower edge of each slot. Between the bounds the canonical rule decides.
+  // Computes two bounds for the lower edge of each slot. If a squared distance is between the bounds, the canonical
+  // rule decides.
   void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
     constexpr double rounding = 0x1p-22;  // relative rounding error of the squares when they are converted to float
     for (std::int64_t place = 0; place < slots; ++place) {

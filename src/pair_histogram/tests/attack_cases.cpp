@@ -132,8 +132,8 @@ class Maker {
     if (!origin) made_.options.box_origin.clear();
   }
 
-  /// Makes a triclinic cell with the same scale in all columns. Moves all points into the cell or, if rounding takes a
-  /// point out of it, at least into the box around the cell.
+  /// Makes a triclinic cell with the same scale in all columns. Moves all points into the cell. If rounding takes a
+  /// point out of the cell, moves the point at least into the box around the cell.
   void make_cell() {
     made_.kind += "; cell";
     const double scale = std::exp2(static_cast<double>(random_.between(-40, 40)));
@@ -281,7 +281,8 @@ class Maker {
     if (bins.cutoff > half) bins.cutoff = half;
   }
 
-  /// Moves points to distances from the first point that are nearly edges, so that a filter cannot decide the pairs.
+  /// Moves points so that their distances from the first point are close to edges, where a filter cannot decide the
+  /// pairs.
   void move_near_edges(double width) {
     made_.kind += "; near edges";
     const double least = random_.uniform(-53, -12);

@@ -70,8 +70,8 @@ struct ReferenceCell {
     }
   }
 
-  /// Finds the first of the steps in the public header that sufficiently shortens a reciprocal vector. Returns false if
-  /// there is no such step.
+  /// Tries the steps in the order of the public header. Finds the first step that makes a reciprocal vector
+  /// sufficiently shorter. Returns false if there is no such step.
   bool find_step(std::size_t& shortened, double (&times)[3]) const {
     const auto product = [](const double* p, const double* q) { return (p[0] * q[0] + p[1] * q[1]) + p[2] * q[2]; };
     const auto is_done = [&](std::size_t i, std::size_t j, double of_j, std::size_t k, double of_k) {

@@ -21,7 +21,7 @@ class PairsCase(RanksCase):
     ENDING = ".csv"
 
     def array(self, name, n, d, dtype="<f8", seed=1, low=0, high=10):
-        """Writes a file of points on a fine lattice, or of weights."""
+        """Writes a file of weights, or of points on a fine lattice."""
         numbers = random.Random(seed)
         values = [numbers.randrange(64 * low, 64 * high) / 64 for _ in range(n * d)]
         return write_npy(self.path(name), dtype, (n, d) if d > 1 else (n,), values)

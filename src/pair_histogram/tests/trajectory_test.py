@@ -144,7 +144,7 @@ class AtomsByTheirIds(TrajectoryCase):
 
 
 class CutFiles(TrajectoryCase):
-    """Files of three frames that end anywhere in the last frame."""
+    """Tests files of three frames that were cut somewhere in the last frame."""
 
     NOTE = "the last line has no end: if the file was cut there, so may be its last number"
     FRAMES = {
@@ -196,7 +196,8 @@ class CutFiles(TrajectoryCase):
 
 
 class Layers(TrajectoryCase):
-    """Points in a plane, as LAMMPS writes runs in two dimensions. The box's z goes from -0.5 to 0.5."""
+    """Tests points in a plane, in the form in which LAMMPS writes two-dimensional runs. Along z, the box extends from
+    -0.5 to 0.5."""
 
     def flat(self, bounds="pp pp pp\n0 20\n0 20\n-0.5 0.5", vectors=((20, 0, 0), (0, 20, 0)), name="f.dump", moved=False):
         """Returns the file and its points. If `moved` is true, most points in the file are moved by lattice vectors."""

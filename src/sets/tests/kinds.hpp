@@ -1,4 +1,5 @@
-// All kinds of sets with all kinds of reclamation, for typed tests. sets_test tests the sets of the table.
+// All kinds of sets with all kinds of reclamation, for typed tests. The sets in the table of variants are tested by
+// sets_test.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -38,8 +38,8 @@ struct Key {
   friend bool operator<(int one, const Key& other) { return one < static_cast<int>(other.value); }
 };
 
-/// The policy of the checked sets. Counters are plain atomics and cause no events, because they order and decide
-/// nothing.
+/// The policy of the checked sets. Counters are plain atomics and cause no events, because no decision and no
+/// synchronisation depends on them.
 struct Policy : set_policy {
   template <class T>
   using atomic = std::conditional_t<std::is_same_v<T, std::int64_t>, std::atomic<T>, model::atomic<T>>;
@@ -314,7 +314,7 @@ struct SameHash {
 TEST(SetsModel, HashSetWhoseHashesAgree) {
   expect_none(scenarios_of<split_ordered_set<Key, KeepAll, SameHash, KeyEqual>>());
 }
-// The nodes are on two levels. Only this scenario is small enough.
+// The nodes are on two levels. The other scenarios would have too many executions.
 TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, KeepAll>>()[2]}); }
 TEST(SetsModel, LockFreeListUnderHazardPointers) {
   expect_none({scenarios_of<lock_free_list_set<Key, basic_hazard_pointers<Policy>>>()[2]});

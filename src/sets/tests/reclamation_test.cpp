@@ -1,5 +1,5 @@
-// Tests when removed nodes are freed if threads stop or end. Also tests sets that are used while a thread or the
-// process ends.
+// Tests which removed nodes are freed, and when, if threads stop or end. Also tests sets that are used while a thread
+// or the process ends.
 #include <gtest/gtest.h>
 
 #include <atomic>

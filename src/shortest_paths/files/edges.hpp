@@ -1,4 +1,5 @@
-// Common code of the graph readers: blocks of text, parsed by several threads, whose edges are collected in order.
+// Common code of the graph readers. Several threads parse blocks of text, and the edges of the blocks are collected in
+// order.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,8 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
   std::uint64_t word = 0;
   if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
     std::memcpy(&word, at, sizeof(word));
-    // Finds the first byte that is no digit: digits are 0x30 to 0x39 and keep their high nibble when 6 is added.
+    // Finds the first byte that is no digit. Digits are the bytes 0x30 to 0x39. Only these keep the high nibble 3 when
+    // 6 is added.
     const std::uint64_t other =
         ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
     if (other != 0) {
@@ -69,7 +71,7 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
       value = 0;
       if (digits == 0) return at;
       // Moves the digits to the end of the word and fills its beginning with zeros. Then combines neighbouring digits
-      // into pairs, fours and eights.
+      // into numbers of two, four and eight digits.
       word = (word << (64 - 8 * digits)) & 0x0f * ones;
       word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
       word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
@@ -209,8 +211,8 @@ class EdgeReader {
  protected:
   /// Reads a line of the preamble, without its line end. Returns false if the line is the first one with an edge.
   virtual bool preamble(std::string_view line) = 0;
-  /// Parses whole lines. Runs concurrently for several blocks unless is_ordered(). Reports an error in line `lines` + 1
-  /// with refuse_line().
+  /// Parses whole lines. Runs concurrently for several blocks unless is_ordered() returns true. Reports an error in
+  /// line `lines` + 1 with refuse_line().
   virtual void parse_lines(std::string_view text, EdgeBlock& edges) = 0;
   /// Called at the end of the file. Sets all members of the graph except the edges.
   virtual void complete(Graph& graph, const Edges& edges) = 0;

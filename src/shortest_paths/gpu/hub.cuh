@@ -4,7 +4,7 @@
 //
 // Any routes to and from the hub give a valid bound. Initially these routes are single edges. Each pass over the matrix
 // extends the routes to the hub by one edge in front, and the routes from the hub by one edge at the end, if this
-// shortens them. A pass reads the matrix twice, as often as a round of 64 intermediate vertices does.
+// shortens the routes. A pass reads the matrix twice, as often as a round of 64 intermediate vertices does.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-"""The command `gradus shortest-paths`, as the user runs it. Started by tests/cli/run.py."""
+"""Tests the command `gradus shortest-paths` as the user runs it. tests/cli/run.py runs this file."""
 
 import gzip
 import importlib.util
@@ -231,7 +231,7 @@ NAMED = 'from,to,km\nRome,Oslo,2000\nOslo,"New York, NY",5900\n'
 
 
 class GraphFiles(Case):
-    """Graphs given by their edges."""
+    """Tests graphs that are given by their edges."""
 
     def route(self, *arguments, **options):
         result = self.succeed("shortest-paths", *arguments, **options)

@@ -1,5 +1,6 @@
-"""Graphs in odd but real spellings. A simulated user follows the advice of each message literally. The user must
-get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py."""
+"""Tests graph files in odd spellings that occur in practice. A simulated user follows the advice of each message
+literally. The user must get the correct distances in the end, or a refusal that states the reason. Started by
+tests/cli/run.py."""
 
 import gzip
 import itertools
@@ -40,7 +41,7 @@ def advice_in(message):
 
 
 def floyd_warshall(vertices, edges):
-    """Reference implementation: returns the distances between vertices, which are strings."""
+    """Reference implementation: returns the distances between vertices. Vertices are strings."""
     distance = {(v, w): 0 if v == w else math.inf for v in vertices for w in vertices}
     for v, w, length in edges:
         distance[v, w] = min(distance[v, w], length)
