@@ -76,6 +76,7 @@ class CudaCover final : public RankCover<T> {
   bool add_by_kept_pairs(std::span<const std::int64_t> rows);
   std::int64_t most_blocks_of_steps() const;
   int unit_tiles_of_steps() const;
+  int resident_tiles() const;
   Launch round_launch(const CoverJob<T>& job, int added) const;
   Launch trial_launch(const void* kernel, int trials) const;
   TrialJob<T> trial_job(int trials);
