@@ -62,7 +62,7 @@ class World {
 
  private:
   void load();
-  /// Runs the variant from the world's current generation on.
+  /// Runs the variant, starting at the world's current generation.
   void run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
            const Execution& execution);
   void step_islands(std::int64_t most);
@@ -77,7 +77,7 @@ class World {
   LifeGrid own_;
   std::optional<Islands> islands_;  ///< if set, holds the cells of a plane instead of `own_`
   bool loaded_ = false;
-  std::int64_t left_;  ///< a multiple of 64 once a plane is loaded
+  std::int64_t left_;  ///< a multiple of 64 as soon as a plane is loaded
   std::int64_t top_;
   std::int64_t slack_ = 0;  ///< number of generations after which live cells may reach the border of a plane's grid
   std::int64_t generation_ = 0;

@@ -66,7 +66,7 @@ __device__ __forceinline__ Word next_word(const AnyRule& rule, std::int64_t gene
 }
 
 /// Advances a block's tile by `count` generations. If `bordered` is set, clears the cells beyond the grid in each
-/// generation: the cells outside `mask`, and the thread's rows before `begin` and from `end` on.
+/// generation: the columns outside `mask`, and the thread's rows outside [begin, end).
 template <int rows, int rule_index, bool bordered>
 __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], const AnyRule& rule,
                                         std::int64_t generation, int count, Word mask, int begin, int end) {

@@ -55,7 +55,7 @@ struct Pass {
     grids[from]->advance_rows(steps[from], *grids[1 - from], begin, end);
   }
 
-  /// Computes the rows of the trapezoid, which depend only on the thread's share.
+  /// Computes the trapezoid: in each generation, the rows that depend only on the thread's share.
   void trapezoid(cpu::Range share, bool shrinks_above, bool shrinks_below) const {
     const std::int64_t above = shrinks_above ? 1 : 0;
     const std::int64_t below = shrinks_below ? 1 : 0;
@@ -73,7 +73,7 @@ struct Pass {
     }
   }
 
-  /// Computes the rows of the triangle around the boundary above row `border`.
+  /// Computes the triangle around the boundary between rows border - 1 and `border`.
   void triangle(std::int64_t border) const {
     if (border < height()) {
       for (std::int64_t step = 1; step <= generations; ++step) advance(step, border - step, border + step);

@@ -225,7 +225,8 @@ TEST(life_hashlife, little_address_space) {
 TEST(life_hashlife, stops_soon) {
   const LifeGrid cells = soup(2000, 2000, 0.4, 1);
   const LifeTree tree = life_tree(cells.view(), 0, 0);
-  // Tests a stop during the construction of squares. With the smaller limit, the stop can also interrupt a collection.
+  // Tests a stop during the construction of squares. With the smaller limit, the stop can also interrupt a garbage
+  // collection.
   for (const std::uint64_t limit : {plenty, std::uint64_t{48} << 20})
     tests::expect_to_stop_soon(0.5, 1, [&](const std::stop_token& stop) {
       Universe universe({}, limit, stop);

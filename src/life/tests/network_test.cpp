@@ -116,7 +116,7 @@ TEST(LifeNetworks, OfAnyRule) {
   }
 }
 
-/// Returns every second case with the oracle's answer.
+/// Returns every second case, together with the oracle's answer.
 const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   static const auto all = [] {
     std::vector<std::pair<std::string, PreparedCase<void>>> some;

@@ -67,7 +67,7 @@ __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
 
 // Launch shape: one block per tile of C, one thread per element. The launch bounds request two blocks per
 // multiprocessor, so that one block multiplies while the other waits at its barrier. A thread may then use 32
-// registers, which keep the hoisted values throughout. Without the bounds the compiler uses 44 registers for double,
+// registers, which is enough to keep the hoisted values. Without the bounds the compiler uses 44 registers for double,
 // and only one block fits.
 template <class T>
 __global__ void __launch_bounds__(side* side, 2) multiply(Product<T> product, Tiles tiles) {

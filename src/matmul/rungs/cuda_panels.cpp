@@ -291,7 +291,7 @@ class PanelRun {
   const Problem<T>& problem_;
   const Execution& execution_;
   cuda::Job& job_;
-  Execution inner_execution_;  ///< a copy without a progress callback, for single steps
+  Execution inner_execution_;  ///< the execution settings without a progress callback, for single steps
   std::vector<Step> steps_;
   std::vector<std::int64_t> a_wanted_;
   std::vector<std::int64_t> b_wanted_;
