@@ -43,8 +43,8 @@ void check_input(MatmulView<T> view, const char* what) {
   const auto element_bytes = static_cast<std::int64_t>(sizeof(T));
   if (view.batches() < 0) throw UsageError(about(what) + "a batch of " + std::to_string(view.batches()) + " matrices");
   if (!has_elements(view)) {
-    // Without elements, only sizes and place are checked. A batch of no matrices counts as a matrix of no rows, so its
-    // address may be null.
+    // If the view has no elements, only its sizes and its place are checked. A batch of no matrices counts as a matrix
+    // of no rows, so its address may be null.
     const std::int64_t rows = view.batches() == 0 ? std::min<std::int64_t>(view.rows(), 0) : view.rows();
     return detail::check_view({view.data(), rows, view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)},
                               what);

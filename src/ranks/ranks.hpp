@@ -281,7 +281,8 @@ class RankRows {
   /// Returns copies of the rows with these numbers. Collective; `own` contains this rank's rows.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const;
-  /// Overload for rows that are elsewhere: copies_of(numbers) returns copies of rows of this rank.
+  /// Overload for rows that are not stored in a matrix: copies_of(numbers) returns copies of this rank's rows with
+  /// these numbers.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, std::int64_t columns,
                     const std::function<Matrix<T>(std::span<const std::int64_t>)>& copies_of) const;

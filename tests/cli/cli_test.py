@@ -213,7 +213,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """If a standard stream is closed, the first file that a process opens would get the number of this stream."""
+        """If a standard stream is closed, the next file that the process opens gets the stream's number."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))

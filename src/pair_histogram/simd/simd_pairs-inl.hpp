@@ -121,7 +121,7 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Sets the lanes from number `keep` on to a distance that is certainly beyond the bins, because these lanes hold no
+// Sets lane `keep` and all later lanes to a distance that is certainly beyond the bins, because these lanes hold no
 // pairs.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;

@@ -42,7 +42,7 @@ class Check {
     return shape;
   }
 
-  /// Returns the difference between a histogram and the expected one, or "" if they are equal.
+  /// Computes the histogram. Returns its difference from the expected histogram, or "" if they are equal.
   std::string fault(const Run& run) const {
     const auto outcome = outcome_of([&] { return pair_histogram(points_.view(), options_, run.execution); });
     if (std::string wrong = status_difference(outcome, expected_); !wrong.empty()) return wrong;

@@ -346,7 +346,7 @@ TEST(PairHistogram, HonoursAStopRequest) {
 // itself, and that only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of
 // several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
-  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a portion of a thread has
+  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a thread counts in one portion
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
     if (!variant.supports(room::Shape{}, execution::this_machine())) continue;

@@ -22,7 +22,7 @@
 
 namespace gradus::files {
 
-/// The largest number of vertices, which std::int32_t must be able to count.
+/// The largest number of vertices. It must fit std::int32_t.
 inline constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
 /// Thrown for an error in the current line.
