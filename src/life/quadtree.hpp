@@ -24,9 +24,10 @@ class LifeTreeBuilder {
   LifeTreeBuilder();
   /// Returns the leaf of 8 x 8 cells, or 0 if none is alive.
   std::uint32_t leaf(std::uint64_t cells);
-  /// Returns the node of these quarters of the same tree, or 0 if all four are empty.
+  /// Returns the node that consists of these quarters, or 0 if all four are empty. The quarters belong to the tree that
+  /// is being built.
   std::uint32_t node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
-  /// Like node(), but for quarters for which no node exists yet.
+  /// Makes a node of these quarters. The caller must know that the tree has no such node yet.
   std::uint32_t new_node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
   std::size_t size() const { return tree_.nodes.size(); }
   const std::array<std::uint32_t, 4>& quarters_of(std::uint32_t index) const { return tree_.nodes[index].quarters; }

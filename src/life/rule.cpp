@@ -1,4 +1,4 @@
-// Conversions of rules and other small values from and to text.
+// Converts rules and other small values to text and back.
 #include <algorithm>
 #include <string>
 

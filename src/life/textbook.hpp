@@ -29,8 +29,8 @@ class Numbers {
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// Two functions for a torus, which copy cells of the opposite side. wrap_row() copies cells to both ends of row y.
-  /// wrap_ends() copies cells to the rows beyond the first and the last row.
+  /// On a torus, wrap_row() copies the cells of the opposite side to both ends of row y. wrap_ends() fills the rows
+  /// beyond the first and the last row in the same way.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];

@@ -32,8 +32,9 @@ struct Job {
 
 class World {
  public:
-  /// Starts at generation 0. A bounded grid uses `memory`, which must have the size of the grid. If `memory` is empty,
-  /// the world allocates memory. The cells are not copied yet: the first generations are computed from the job's cells.
+  /// Constructs the world at generation 0. A bounded grid uses `memory`, which must have the size of the grid. If
+  /// `memory` is empty, the world allocates memory. The cells are not copied yet: the first generations are computed
+  /// from the job's cells.
   World(const Job& job, const LifeGridSpan& memory);
 
   void advance(std::int64_t generations) { advance(generations, {}); }
@@ -75,7 +76,7 @@ class World {
   const Job* job_;
   LifeGridSpan memory_;
   LifeGrid own_;
-  std::optional<Islands> islands_;  ///< if set, holds the cells of a plane instead of `own_`
+  std::optional<Islands> islands_;  ///< the cells of a plane; if not set, `own_` holds the cells
   bool loaded_ = false;
   std::int64_t left_;  ///< a multiple of 64 as soon as a plane is loaded
   std::int64_t top_;

@@ -123,7 +123,7 @@ struct Room {
   using Result = locks_detail::Result;
   /// Additional fields of a row of the table of variants.
   struct RowFacts {
-    bool excludes = true;    ///< true if the lock excludes other threads
+    bool excludes = true;    ///< true if the lock admits only one thread at a time
     bool in_order = false;   ///< true if threads are served in order of arrival
     std::int64_t bytes = 0;  ///< size of a lock; 0 for a lock that is not an object
   };

@@ -11,7 +11,8 @@
 
 namespace gradus::matmul_detail {
 
-/// Offsets of the first and last element of a view in memory, in elements from its address. The view must not be empty.
+/// The offsets of a view's first and last element in memory, counted in elements from the view's address. The view must
+/// not be empty.
 struct Extent {
   std::int64_t first = 0;
   std::int64_t last = 0;

@@ -222,7 +222,7 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
       from_lists(lists, distances, greatest, first, last, predecessors, stop);
     });
   } else {
-    constexpr std::int64_t most_rows = 64;  // upper limit of the rows that a task processes with the same packed edges
+    constexpr std::int64_t most_rows = 64;  // a task processes at most this number of rows with the same packed edges
     const std::int64_t rows =
         std::clamp(n / (std::int64_t{4} * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {

@@ -101,8 +101,8 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
   }
 }
 
-/// The passes [first, first + count) of a run. Each pass has `depth` generations, except that the last pass of the run
-/// has the remaining ones.
+/// The passes [first, first + count) of a run. Each pass computes `depth` generations; the last pass of the run
+/// computes the rest.
 struct Passes {
   ConstWords cells;  ///< the cells of generation 0
   Turns<Words> turns;

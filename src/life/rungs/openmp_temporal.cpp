@@ -97,8 +97,8 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   Padded even(height, problem.cells.width, torus);
   Padded odd(height, problem.cells.width, torus);
 
-  // A block is so small that its rows of both grids fit in the private cache during all generations. K is so large that
-  // the computation hides the memory traffic.
+  // The block must be so small that its rows of both grids stay in the private cache during all generations. K must be
+  // so large that the computation hides the memory traffic.
   const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);

@@ -85,7 +85,7 @@ constexpr int rounds = 1000;
 #endif
 
 /// Runs enter(thread, section) `rounds` times on each of `threads` threads. Returns the number of sections in which a
-/// thread saw another thread.
+/// thread saw another thread inside.
 template <class Enter>
 int overlaps(int threads, const Enter& enter) {
   std::atomic<int> inside{-1};

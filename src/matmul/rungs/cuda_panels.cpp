@@ -210,7 +210,7 @@ class PanelRun {
     }
   }
 
-  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. The
+  /// Prepares each step while the previous step is computed. Runs in a separate thread with a separate stream. The
   /// preparation of step s starts when step s - 2 is done, because both steps may use the same places for panels and
   /// for the block of C.
   void copy_all() {

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int depth = plain_tile_depth<double>;
 constexpr int row_bytes = 128;  ///< bytes of a row in shared memory: eight units, in an order that depends on the row
-constexpr int group = 16;       ///< number of neighbouring columns of B in a row of the tile, all for one k
+constexpr int group = 16;       ///< a row of the tile of B holds this number of neighbouring columns, all for one k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
 /// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, a row

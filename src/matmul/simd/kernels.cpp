@@ -192,8 +192,8 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Interleaves `few` vectors and stores them. Each vector holds the sums of consecutive lines times one of the few
-/// other lines (see Lines).
+/// Interleaves `few` vectors and stores them. Each vector holds the sums that belong to one of the few and to
+/// consecutive lines (see Lines).
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);

@@ -23,7 +23,7 @@ struct Block {
   const T* a;
   const T* b;
   std::int64_t steps;
-  std::int64_t rows;     ///< number of rows to store; a packed sliver has zeros in the rows beyond
+  std::int64_t rows;     ///< number of rows to store; in a packed sliver, all further rows are zero
   std::int64_t columns;  ///< number of columns in the last vector
   const T* before;
   std::int64_t before_line;

@@ -1,4 +1,4 @@
-// Multiplies packed panels on tensor cores, and performs the parts of the job that run on other units.
+// Multiplies packed panels on tensor cores, and computes the rest of these products without tensor cores.
 #pragma once
 
 #include "matmul/tensor/packing.cuh"

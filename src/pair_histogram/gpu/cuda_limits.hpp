@@ -38,7 +38,7 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// The number of words of scratch memory for the validation of points and weights.
+/// To validate points and weights, a job needs this number of words of scratch memory.
 inline constexpr std::int64_t scratch_words = cuda::column_range_words(dimension_limit);
 
 /// Returns the device bytes of the points' columns, their weights, the edges, the histogram and the scratch.

@@ -656,7 +656,7 @@ class CellCounter {
 
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
-  // An upper limit of the number of cells of the grid.
+  // The grid has at most this number of cells.
   const auto cells = static_cast<std::uint64_t>(
       std::max(std::max(shape.points, shape.others) + 2, fewest_across_a_brick * fewest_across_a_brick));
   const auto sorters = static_cast<std::uint64_t>(std::min(threads, sort_threads));

@@ -181,7 +181,8 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// Adds the products of one weight and a vector of weights to the sums of the slots of these cells.
+// Multiplies the weight `first` by each weight in `second`. Adds each product to the sum of the slot of the
+// corresponding cell in `cells`.
 HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
                               const std::int64_t* second) {
   const auto add = [&](int words, const auto& add_product) {

@@ -339,7 +339,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.owner = this;
 }
 
-// Allocates several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
+// Allocates several copies of the counters, so that neighbouring lanes with equal numbers do not wait for each other.
 template <class T>
 void FilterCounters<T>::set_up_counters() {
   counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;

@@ -183,7 +183,8 @@ class Maker {
         made_.points[row] = made_.points[row / 2];
   }
 
-  /// Replaces the vectors by longer vectors of the same lattice, up to rounding, in another order.
+  /// Replaces the vectors by longer vectors that span the same lattice, up to rounding. Changes the order of the
+  /// vectors.
   void skew_cell() {
     made_.kind += "; long vectors";
     std::vector<double>& cell = made_.options.box;

@@ -629,8 +629,8 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
-/// Returns the sums of products of weights in bins of width 1, computed by all variants. The points are on a line with
-/// spacing 1.
+/// Returns the sum of the products of weights for each bin of width 1. All variants must compute the same sums. The
+/// points are on a line with spacing 1.
 std::vector<double> sums_of(const std::vector<double>& values) {
   Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
   Buffer<double> weights(points.rows());

@@ -204,7 +204,7 @@ struct Node : reclaimable {
   model::data<int> key;
 };
 
-/// A link to a node that will be removed. The other nodes are retired without ever having been linked.
+/// A link to a node that will be removed. All other nodes are retired without ever having been linked.
 template <template <class> class Reclamation>
 struct Slot {
   using Guard = typename Reclamation<Policy>::guard;
