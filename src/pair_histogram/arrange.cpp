@@ -29,7 +29,7 @@ Directions directions_of(std::string_view text) {
 
 /// The part of the box in the measured columns, which are the columns in which distances are measured.
 struct Region {
-  std::vector<std::size_t> columns;  ///< the measured columns among the caller's columns
+  std::vector<std::size_t> columns;  ///< the caller's numbers of the measured columns
   bool is_padded = false;            ///< true if a cell of two vectors gets a third column of zeros
   std::vector<double> box;           ///< one length per column, or the nine numbers of a cell
   std::vector<double> origin;

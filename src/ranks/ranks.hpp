@@ -121,7 +121,8 @@ class Ranks {
     })));
   }
 
-  /// Convert accumulators to words for add_up() and sum(), and back. An accumulator takes accumulator_limbs words.
+  /// put() converts accumulators to words for add_up() and sum(), and take() converts words to accumulators. An
+  /// accumulator takes accumulator_limbs words.
   static void put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words);
   static void take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums);
 

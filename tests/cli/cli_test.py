@@ -358,7 +358,8 @@ class Compare(Case):
         return self.file("old.json", json.dumps(result))
 
     def copy(self, source, name, factor=1.0, change=lambda result: None):
-        """Returns the path of a copy of the result, with changes and with the samples of its second row multiplied."""
+        """Copies a result, applies the changes, and multiplies the samples of the second row. Returns the path of the
+        copy."""
         result = json.loads(content(source))
         for sample in result["groups"][0]["rows"][1]["samples"]:
             sample["seconds"] *= factor

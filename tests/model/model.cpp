@@ -1,4 +1,5 @@
-// This file uses longjmp() to switch between stacks. The checked version of longjmp() reports that as an error.
+// This file uses longjmp() to switch between stacks. The checked version of longjmp() would report such a switch as an
+// error.
 #undef _FORTIFY_SOURCE
 #include "tests/model/model.hpp"
 

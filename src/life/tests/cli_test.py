@@ -18,7 +18,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
 
-# tests/cli/cli_test.py calls this: see tests/cli/run.py.
+# Returns the jobs that tests/cli/cli_test.py runs: see tests/cli/run.py.
 def json_jobs(case):
     path = case.path("glider.rle")
     with open(path, "w") as file:

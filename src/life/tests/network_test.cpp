@@ -1,4 +1,4 @@
-// Checks networks against their rules on all 512 neighbourhoods, and the kernels of each instruction set.
+// Checks networks against their rules on all 512 neighbourhoods. Also checks the kernels of each instruction set.
 #include <gtest/gtest.h>
 
 #include <bit>

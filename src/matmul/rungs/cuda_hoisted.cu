@@ -33,10 +33,10 @@ struct Walk {
   std::int64_t b_step;  ///< distance in memory from a tile of B to the tile below it
   bool in_a;            ///< true if the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< place in shared memory for the thread's element of the tile of A
+  T* a_place;  ///< where the thread stores its element of A in shared memory
   T* b_place;
-  const T* a_row;     ///< the row that the thread reads, in shared memory
-  const T* b_column;  ///< the column that the thread reads, in shared memory
+  const T* a_row;     ///< the row of A's tile that the thread reads in shared memory
+  const T* b_column;  ///< the column of B's tile that the thread reads in shared memory
 };
 
 /// Extends the chain `sum` by one tile. The first `depth` products of the tile are inside the matrices.

@@ -51,7 +51,7 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
 }
 
 constexpr std::int64_t chunk_bytes = 4096;  // bytes of a row of A or a column of B that are packed at a time
-constexpr std::int64_t pass_lines = 8192;   // rows of A and columns of B that are packed at a time
+constexpr std::int64_t pass_lines = 8192;   // number of rows of A, and of columns of B, that are packed at a time
 
 /// Returns half the size of the L2 cache, in bytes.
 std::int64_t half_l2() {

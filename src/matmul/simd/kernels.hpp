@@ -22,7 +22,7 @@ struct Packing {
   const T* from;
   std::int64_t line_stride;
   std::int64_t step_stride;
-  std::int64_t lines;  ///< number of lines, at most `width`; zeros follow up to a full vector
+  std::int64_t lines;  ///< number of lines, at most `width`; lines of zeros fill up the last vector
   std::int64_t steps;
   std::int64_t width;
   T* to;

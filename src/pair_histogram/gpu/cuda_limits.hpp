@@ -12,8 +12,8 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The greatest number of words of a sum that is kept in shared memory. Longer sums are in global memory, outside the
-/// job's arena.
+/// Sums of at most this number of words are kept in shared memory. Longer sums are in global memory, outside the job's
+/// arena.
 inline constexpr int words_in_shared = 3;
 
 /// Returns the bytes of `copies` copies of the 32-bit counters and, with weights, of one sum per slot. The result is a

@@ -152,8 +152,8 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a few roundings. The error of each rounding is at most proportional to the extent of all
-  // positions.
+  // Computing a position takes a few roundings. The error of each rounding is at most a small multiple of the extent of
+  // all positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
     double most = 0;  // the greatest sum of a fraction's terms; kernels need fractions with errors below 2^-30

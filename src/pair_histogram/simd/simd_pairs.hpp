@@ -118,7 +118,7 @@ struct FilterPlan {
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
-  /// The sum of the magnitudes of a triclinic cell's vectors in each column.
+  /// For each column: the sum of the magnitudes that a triclinic cell's vectors have in this column.
   std::array<double, dimension_limit> spread_{};
   double placing_ = 0;  ///< upper limit of the error of a position in a triclinic cell, in units of length
 };

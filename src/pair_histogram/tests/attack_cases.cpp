@@ -33,7 +33,8 @@ class Maker {
 
  private:
   static double number(T value) { return static_cast<double>(value); }
-  static T clamped(double value) {  // limits coordinates, so that a box two or three times their size is in range
+  // limits coordinates, so that T can represent a box that is two or three times as large
+  static T clamped(double value) {
     const double limit = sizeof(T) == 4 ? 1e37 : 0x1p498;
     return static_cast<T>(std::clamp(value, -limit, limit));
   }

@@ -342,9 +342,8 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// In a short job of a fast rung, the last report may be the only one. The reason is that the rung chooses its portions
-// itself, and that only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of
-// several launches.
+// In a short job of a fast rung, the last report may be the only one, because the rung chooses its portions itself and
+// only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
   constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a thread counts in one portion
   const Matrix<double> points = uniform(9000, 1);

@@ -10,7 +10,7 @@ from kit import Case, content, gradus, write_npy
 
 
 def nearest(first, second, vectors):
-    """Returns the distance to the nearest of the images up to two vectors away."""
+    """Returns the distance to the nearest image. Tries all images up to two vectors away."""
     best = math.inf
     for times in itertools.product(range(-2, 3), repeat=len(vectors)):
         apart = [a - b for a, b in zip(first, second)]
