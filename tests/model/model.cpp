@@ -101,7 +101,7 @@ struct Choice {
 
 struct Object {
   const void* key;
-  int thread;  ///< index of the thread; -1 if all threads share the object
+  int thread;  ///< index of the thread that owns the object; -1 if all threads share the object
   void* object;
   void (*destroy)(void*);
 };

@@ -45,8 +45,8 @@ namespace {
 
 constexpr int no_compiled_rule = -1;
 
-/// The sums of each warp's first and last row, which the warps below and above need. The array has an unused row at
-/// each end.
+/// For each warp: the sums of its first row, which the warp above needs, and of its last row, which the warp below
+/// needs. The array has an unused row at each end.
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer

@@ -128,7 +128,7 @@ TEST(life_hashlife, generations_past_2_to_the_60) {
   EXPECT_EQ(box.top, cells + phase.top);
   const std::uint64_t whole = population(later(pattern(gun), 300 + generation % 30)).low;
   EXPECT_EQ(population(later(pattern(gun), generation)).low, whole + 5 * ((generation - 300 - generation % 30) / 30));
-  // Tests repeated advances. The plane is unbounded, but the level of a tree has a maximum.
+  // Advances the pattern repeatedly. The plane is unbounded, but the level of a tree has a maximum.
   Universe universe({}, plenty, {});
   universe.load(pattern(glider));
   for (int step = 0; step < 4; ++step) universe.advance(~std::uint64_t{0});

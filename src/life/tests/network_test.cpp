@@ -16,7 +16,7 @@
 namespace gradus::life_detail {
 namespace {
 
-/// The 512 neighbourhoods as eight words of 64: bit n of word w is the cell `place` of neighbourhood 64 w + n.
+/// The 512 neighbourhoods as eight words of 64: bit n of word w is the state of one cell in neighbourhood 64 w + n.
 struct All {
   std::uint64_t of[8];
 };

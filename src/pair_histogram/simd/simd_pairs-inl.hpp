@@ -64,7 +64,7 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
 }
 
 // Returns squared distances in a triclinic cell. If the difference of two coordinates is within four steps of half a
-// turn, the canonical rule may round its fraction in the other direction. Two such points are at least half a height
+// turn, this function and the canonical rule may choose different images. Two such points are at least half a height
 // apart, up to rounding. The function then returns a distance at the last edge, which makes the pair doubtful.
 HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                        std::int64_t place) {
