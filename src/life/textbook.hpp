@@ -79,7 +79,8 @@ void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem)
   }
 }
 
-/// Returns the number of generations that one parallel region computes on packed cells. They take some milliseconds.
+/// Returns the number of generations that one parallel region computes on packed cells. These generations take some
+/// milliseconds.
 inline std::int64_t generations_of_a_team(const Problem& problem) {
   const double area = static_cast<double>(problem.cells.height) * static_cast<double>(problem.cells.width);
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);
