@@ -26,8 +26,8 @@ template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
                          const PairHistogramMemory<T>& memory, const Execution& execution);
 
-/// Makes a call with Execution::gpus. Each of the GPUs gets all points and counts a part of the pairs, as one of
-/// several ranks.
+/// Runs a call in which Execution::gpus is set. Each of the GPUs gets all points and counts a part of the pairs, as one
+/// of several ranks.
 template <class T>
 PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
                                   const PairHistogramMemory<T>& memory, const Execution& execution);

@@ -84,9 +84,9 @@ extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
   return text;
 }
 
-/// Returns a gradus::Communicator for the MPI_Comm at `comm`, an object of `bytes` bytes. The caller must have this
-/// version. On failure, returns null and writes the reason to `why`. The call is collective over `comm`. Close the
-/// communicator with gradus_mpi_close().
+/// Returns a gradus::Communicator for the MPI_Comm at `comm`, an object of `bytes` bytes. `version` is the caller's
+/// version of Gradus, which must equal the version of this library. On failure, returns null and writes the reason to
+/// `why`. The call is collective over `comm`. Close the communicator with gradus_mpi_close().
 extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* version, const void* comm, std::size_t bytes,
                                                                char* why, std::size_t why_size) {
   try {

@@ -213,7 +213,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """If a standard stream is closed, the first file that a process opens would get the number of this stream."""
+        """If a standard stream is closed, the next file that the process opens gets the stream's number."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -358,7 +358,8 @@ class Compare(Case):
         return self.file("old.json", json.dumps(result))
 
     def copy(self, source, name, factor=1.0, change=lambda result: None):
-        """Returns the path of a copy of the result, with changes and with the samples of its second row multiplied."""
+        """Copies a result, applies the changes, and multiplies the samples of the second row. Returns the path of the
+        copy."""
         result = json.loads(content(source))
         for sample in result["groups"][0]["rows"][1]["samples"]:
             sample["seconds"] *= factor

@@ -235,7 +235,7 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   ASSERT_TRUE(list.tree.has_value());
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(cells_of(list), (Cells{{far, -7}, {-far, far}}));
-  // The position is no multiple of eight.
+  // The position is not a multiple of eight.
   const LifePattern moved = parse("#CXRLE Pos=-3,5\nx = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
   EXPECT_EQ(cells_of(moved), (Cells{{-3, 5}, {399999999997, 400000000007}}));
   // Dense cells become a grid, even a large one.
@@ -308,8 +308,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 }
 
 TEST(LifePatterns, CommentsStayComments) {
-  // The text of a comment in one format may state a rule, a place or a generation in another format. The same text may
-  // also state these if it precedes the header.
+  // In another format, or before the header, the text of such a comment would state a rule, a place or a generation.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
     const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
     for (const char* const output : {".rle", ".mc"}) {

@@ -14,7 +14,7 @@ inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the variant and of the result if all threads of the request are used.
+/// Returns the memory that the variant and the result take if the job uses all requested threads.
 core::Memory estimate(const Shape& shape, const Variant& variant, const Execution& execution);
 
 /// Returns the size in bytes of the copies that a call makes if it folds points or drops columns.

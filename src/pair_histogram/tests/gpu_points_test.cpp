@@ -24,7 +24,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Holds points, others and both weights on the GPU. Each pointer is `offset` elements past the start of its
+/// Holds points, others and the weights of both on the GPU. Each pointer is `offset` elements past the start of its
 /// allocation.
 template <class T>
 class ProblemOnDevice {

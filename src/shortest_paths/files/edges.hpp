@@ -22,7 +22,7 @@
 
 namespace gradus::files {
 
-/// The largest number of vertices, which std::int32_t must be able to count.
+/// The largest number of vertices. It must fit std::int32_t.
 inline constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
 /// Thrown for an error in the current line.
@@ -62,8 +62,8 @@ inline const char* digits_at(const char* at, const char* end, std::uint64_t& val
   std::uint64_t word = 0;
   if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
     std::memcpy(&word, at, sizeof(word));
-    // Finds the first byte that is no digit. Digits are the bytes 0x30 to 0x39. Only these keep the high nibble 3 when
-    // 6 is added.
+    // Finds the first byte that is no digit. Digits are the bytes 0x30 to 0x39. Only these bytes keep the high nibble 3
+    // when 6 is added.
     const std::uint64_t other =
         ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
     if (other != 0) {
