@@ -274,7 +274,8 @@ def exports():
 
 
 def refused(call, text, kind=gradus.InputError):
-    """Checks the text of an error, and that it names no other argument."""
+    """Checks that the call raises `kind` with a message that contains `text`. Returns the message and the error's
+    fields."""
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value), str(caught.value)

@@ -11,9 +11,9 @@ namespace gradus::core {
 /// resources before the team starts.
 int startable_threads(int threads);
 
-/// Starts `threads` threads at the same time, with the stack size of the OpenMP runtime. Ends them again, and returns
-/// how many could be started. No other method detects limits of address space (ulimit -v), of the user's threads
-/// (ulimit -u) and of a container (pids.max).
+/// Starts `threads` threads at the same time, with the stack size of the OpenMP runtime. Then ends them and returns how
+/// many could be started. No other method detects limits on the address space (ulimit -v), on the user's threads
+/// (ulimit -u) and on the processes of a container (pids.max).
 int count_startable(int threads);
 
 /// Parses a value of OMP_STACKSIZE such as "512", "4M" or "1 g". Returns the size in bytes, or 0 for an invalid value.
