@@ -99,7 +99,7 @@ class _Field(NamedTuple):
 
     @property
     def element(self) -> Type | None:
-        """The type of the numbers in the lists. None if the column does not contain lists of numbers."""
+        """The element type of the lists. None unless the column contains lists of numbers."""
         is_list = (self.format in _OFFSETS or self.format[:3] == "+w:") and len(self.children) == 1 and not self.special
         return self.children[0].number if is_list else None
 
@@ -111,7 +111,7 @@ class _Field(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Values of a chunk that are in adjacent columns of the result."""
+    """The values of a chunk for adjacent columns of the result."""
 
     values: Host
     column: int
@@ -190,7 +190,7 @@ class _Reader:
         width = self._width(columns)
         rows, row, made = sum(chunk.struct.length for chunk in chunks), 0, None
         while chunks:
-            chunk = chunks.pop()  # this assignment releases the previous chunk
+            chunk = chunks.pop()  # this assignment to `chunk` releases the previous chunk
             count = chunk.struct.length
             parts = self._parts(chunk, root, row, width)
             width = sum(part.values.shape[1] for part in parts)
@@ -219,7 +219,7 @@ class _Reader:
         if not offered.release:
             self._malformed(root, "an array that was released")
         chunk = _Owned(_Array.from_buffer_copy(offered))
-        offered.release = _Release()  # the capsule no longer releases it
+        offered.release = _Release()  # the capsule no longer releases the schema
         return root, [chunk]
 
     def _streamed(self) -> tuple[_Field, list[_Owned]]:
@@ -381,7 +381,8 @@ class _Reader:
         return f"row {row}" + (f", column {column}{name and f' {name!r}'}" if has_column else "") + " (counted from 0)"
 
     def _fill(self, made: Host, parts: list[_Part], row: int) -> None:
-        """Copies the parts of a chunk to its rows. Raises InputError if the type does not represent a value exactly."""
+        """Copies the parts of a chunk to their place in the result. Raises InputError if the type does not represent a
+        value exactly."""
         cast = f"cast it to {made.dtype}"
         for part in parts:
             _numbers.refuse_rounding(

@@ -7,8 +7,8 @@ namespace gradus::core {
 /// Returns how many threads of a team of `threads`, including the calling thread, can be started. Calls
 /// count_startable() if `threads` exceeds the greatest count of earlier calls. The greatest count is stored per calling
 /// thread, because OpenMP runtimes keep a separate team for each calling thread. Under an address-space limit (ulimit
-/// -v), counts at every call, after ending the runtime's idle threads. Other threads or programs may use up the counted
-/// resources before the team starts.
+/// -v), ends the runtime's idle threads and counts at every call. The result is not a promise, because other threads or
+/// programs may use up resources before the team starts.
 int startable_threads(int threads);
 
 /// Starts `threads` threads at the same time, with the stack size of the OpenMP runtime. Then ends them and returns how

@@ -21,8 +21,7 @@
 #define GRADUS_CPU_COLUMN_RANGES
 namespace gradus::cpu {
 
-// The ranges of some lanes (columns). Plain data, because it is passed to code that is compiled for other instruction
-// sets.
+// The ranges of some lanes (columns). Plain data, because code for other instruction sets uses it.
 template <class T>
 struct LaneRanges {
   std::int64_t lanes;

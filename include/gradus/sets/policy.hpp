@@ -1,6 +1,6 @@
 /// The policy of the concurrent sets: the type of atomic variables, and how a thread waits for a lock. The reclamation
 /// or the lock of a set is a template over a policy. So tests can run the same code with forced delays, and a model
-/// checker can try every order of events. Programs use the names without `basic_`. The policy of these types uses the
+/// checker can try every order of events. Programs use the types without the prefix `basic_`, whose policy uses the
 /// standard library.
 #pragma once
 

@@ -238,9 +238,9 @@ class split_ordered_set
   /// Searches from a door. Passes all elements with a smaller order, and then the keys of this order until it finds an
   /// equal key. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link changed.
   ///
-  /// A new key is inserted before all other keys of its order. The inserting thread has found no equal key, and its
-  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted in
-  /// between, because its insertion would have changed this link.
+  /// A new key is inserted before all keys of the same order. The inserting thread has found no equal key, and its
+  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted since the
+  /// search, because the insertion would have changed this link.
   template <class IsEqual>
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {
