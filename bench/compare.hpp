@@ -34,7 +34,7 @@ struct Change {
   const Group* group = nullptr;
   const Row* before = nullptr;
   const Row* after = nullptr;
-  Ratio ratio;         ///< ratio of the seconds; above 1 means slower
+  Ratio ratio;  ///< ratio of the seconds; above 1 means slower
   /// ratio of the machines' speeds, computed from the ceilings for the row's threads; above 1 means slower
   double machine = 1;
   Mark mark = Mark::none;

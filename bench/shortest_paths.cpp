@@ -49,7 +49,7 @@ struct GraphAxes {
   double density = 1;
   /// average number of edges that begin at a vertex; empty: the graphs are matrices of weights
   std::vector<double> degrees;
-  std::int64_t sources = 0;     ///< number of source vertices; 0: all
+  std::int64_t sources = 0;  ///< number of source vertices; 0: all
   std::int64_t heaviest = 1000;
   std::uint64_t seed = 1;
   bool predecessors = false;

@@ -179,7 +179,7 @@ std::int64_t frames_of(const Arguments& arguments) {
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  // a truncated frame counts, too: its error is reported when the frame is read
+    // a truncated frame counts, too: its error is reported when the frame is read
   } catch (const files::CutFrameError&) {
     ++frames;
   }

@@ -209,8 +209,8 @@ GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options
 
 /// Derived quantities of physics, one value per bin.
 struct PairHistogramRadialDistribution {
-  std::vector<double> g;             ///< number of pairs in the bin, divided by the number in a uniform distribution
-  std::vector<double> density;       ///< number of other points per unit volume, in the shell around a point
+  std::vector<double> g;        ///< number of pairs in the bin, divided by the number in a uniform distribution
+  std::vector<double> density;  ///< number of other points per unit volume, in the shell around a point
   /// number of other points around a point, from the first edge to the bin's upper edge
   std::vector<double> coordination;
 };

@@ -62,11 +62,11 @@ class AtomicFile {
 
   std::string path_;  ///< the caller's path
   std::stop_token stop_;
-  std::string target_;     ///< the path with symbolic links resolved
+  std::string target_;  ///< the path with symbolic links resolved
   /// the file's present temporary name; empty if the file has no name yet, is written in place, or already has its
   /// final name
   std::string temporary_;
-  int descriptor_ = -1;    ///< open until the file is committed; holds a lock that marks the temporary file as in use
+  int descriptor_ = -1;  ///< open until the file is committed; holds a lock that marks the temporary file as in use
   bool in_place_ = false;
   bool replaces_ = false;  ///< true if the target existed before
   bool finished_ = false;

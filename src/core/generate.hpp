@@ -13,11 +13,11 @@
 namespace gradus::core {
 
 enum class Generator : std::uint8_t {
-  uniform,     ///< each coordinate is uniform in [low, high)
-  blobs,       ///< bell-shaped clusters of standard deviation `spread` around centres that are uniform in [low, high)
+  uniform,  ///< each coordinate is uniform in [low, high)
+  blobs,    ///< bell-shaped clusters of standard deviation `spread` around centres that are uniform in [low, high)
   /// points of published experiments: the coordinates of point i are the numbers of lab_random(), starting from state i
   lab_points,
-  lab_atoms    ///< atoms of published experiments: the coordinates are the numbers of LabSequence(1), in [0, 23000]
+  lab_atoms  ///< atoms of published experiments: the coordinates are the numbers of LabSequence(1), in [0, 23000]
 };
 std::string_view to_string(Generator kind);
 

@@ -57,14 +57,14 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;            ///< `least` itself is not allowed
-  bool finite = true;                  ///< infinity is not allowed, nor is NaN for options without a range
-  bool is_file = false;                ///< the value is a file name
-  bool in_job = true;                  ///< a checkpoint and all ranks must have the same value
-  bool recorded = true;                ///< the option is part of the record of a run, and is an argument in Python
-  bool optional = false;               ///< the default means "not given": None in Python, null in records
-  bool from_input = false;             ///< the input determines the value if the command line does not
-  std::string_view calls = {};         ///< further Python functions with this argument, such as "kmeans_memory KMeans"
+  bool above_least = false;     ///< `least` itself is not allowed
+  bool finite = true;           ///< infinity is not allowed, nor is NaN for options without a range
+  bool is_file = false;         ///< the value is a file name
+  bool in_job = true;           ///< a checkpoint and all ranks must have the same value
+  bool recorded = true;         ///< the option is part of the record of a run, and is an argument in Python
+  bool optional = false;        ///< the default means "not given": None in Python, null in records
+  bool from_input = false;      ///< the input determines the value if the command line does not
+  std::string_view calls = {};  ///< further Python functions with this argument, such as "kmeans_memory KMeans"
   /// value used by an estimator that lacks this option, so that it behaves like scikit-learn
   std::string_view scikit_learn = {};
 };
