@@ -41,7 +41,7 @@ using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// Returns the descriptor that tells the instruction where a tile is. It encodes the tile's address, the distance of
+/// Returns the descriptor of a tile, which the instruction needs. It encodes the tile's address, the distance of
 /// 1024 bytes between groups of eight rows, and the permutation of the units. Add 2 to the descriptor to move 16
 /// elements along a row.
 inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
