@@ -720,7 +720,7 @@ TEST(PeakMemory, sees_what_was_touched_and_freed) {
   const auto bytes = memory.bytes();
   if (!bytes) GTEST_SKIP() << "this system does not let a process reset its high-water mark";
   EXPECT_GE(*bytes, std::uint64_t{63} << 20);
-  // The shadow memory of the address sanitizer is an eighth of the 64 MiB.
+  // The address sanitizer needs another eighth of the 64 MiB for its shadow memory.
   EXPECT_LE(*bytes, std::uint64_t{80} << 20);
 }
 

@@ -234,7 +234,7 @@ class Count : public Workload {
   }
 
   // Counts the pairs of all points once for each row, untimed. This run warms up caches and memory, and its peak memory
-  // is measured. Its result is compared with the truth.
+  // is measured. The result of the run is compared with the truth.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;

@@ -139,7 +139,7 @@ class Workloads {
   virtual void prepare(const InputCallbacks& callbacks) = 0;
   /// Returns the files that the axes name.
   virtual std::vector<std::string> files() const { return {}; }
-  /// Reduces the work. `share` is a factor of the inputs' sizes or of the amount of work, depending on the problem.
+  /// Reduces the work. Depending on the problem, multiplies the sizes of the inputs or the amount of work by `share`.
   /// Long runs may become shorter, too. Requires 0 < share <= 1.
   virtual void scale(double share) = 0;
   /// Calls use(workload) for each input. A workload exists until its call returns.

@@ -26,7 +26,7 @@ inline void add_table_output(Options& options, std::string& path, const std::str
 class Destination {
  public:
   /// An empty path stands for standard output. Throws UsageError if the extension names no supported format. The
-  /// extension .json is supported only if `json` is true. After a stop request, writing ends with an error.
+  /// extension .json is supported only if `json` is true. After a stop request, writing throws InterruptedError.
   Destination(const std::string& path, const std::stop_token& stop, bool json = false) {
     if (path.empty()) return;
     format_ = table_format(path, json);

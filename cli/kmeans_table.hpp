@@ -45,8 +45,8 @@ std::string heading_of(const files::RowNames* names);
 std::string row_name(const files::RowNames* names, std::int64_t row);
 
 /// Formats the lines of a chunk of points, one for each point. The number of the first point is `first_row`. If this is
-/// 0, a heading line comes first: "row,label". If rows have names, the lines contain the names and their heading. Calls
-/// put(text) for each piece of the text.
+/// 0, a heading line comes first: "row,label". If rows have names, the lines contain the names instead of numbers, and
+/// the first line contains their heading instead of "row". Calls put(text) for each piece of the text.
 void put_labels(VectorView<const std::int32_t> labels, std::int64_t first_row, const files::RowNames* names,
                 const std::stop_token& stop, const std::function<void(std::string_view)>& put);
 
@@ -70,8 +70,8 @@ bool is_folder(const std::string& path);
 /// Reads the facts of the fit from the folder's summary. Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// Throws InputError if the fit used standardized columns, but the file holds its centroids in the units of the data.
-/// Points can be compared with such centroids only if they are standardized, too. The mean and scale for this are in
+/// Throws InputError if the fit used standardized columns, but the file holds its centroids in the units of the data. A
+/// fit with standardized columns also compares standardized points, so the standardization is needed. It is stored in
 /// the folder of the fit.
 void refuse_standardized_file(const std::string& file);
 

@@ -242,7 +242,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   const T* const a_data = std::get<files::PointsOf<T>>(a.values).view.data();
   const T* const b_data = std::get<files::PointsOf<T>>(b.values).view.data();
   Outcome outcome;
-  if (plan.elements == 0) {  // does not compute, but reports a variant and a device
+  if (plan.elements == 0) {  // nothing is computed, but a variant and a device are reported
     outcome.report = matmul(MatmulView<const T>(), MatmulView<const T>(), options, execution).report;
     return outcome;
   }

@@ -157,8 +157,8 @@ class WholeFiles {
     return heads;
   }
 
-  /// Adds the contents of the files other than numbers: names, weights and dropped rows. If the only file is a picture,
-  /// adds the shape of the picture.
+  /// Adds everything that the files contain in addition to the coordinates: names, weights and dropped rows. If the
+  /// only file is a picture, adds the shape of the picture.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;

@@ -45,8 +45,8 @@ function(gradus_quick_options level result)
   endif()
 endfunction()
 
-# Compiles files of a target with separate options and without the precompiled headers, which have other options. In a
-# unity build, all files of a target must have the same options, so these files are not part of it.
+# Compiles files of a target with separate options and without the precompiled headers, which have other options. Does
+# nothing in a unity build, which compiles all files of a target with the same options.
 function(gradus_file_options target options)
   if(options AND NOT CMAKE_UNITY_BUILD)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES

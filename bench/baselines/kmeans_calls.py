@@ -128,8 +128,8 @@ def shape_name(kind, points, clusters):
 
 
 def everyday_call(line, options, folder):
-    """Returns two times for each side, in seconds: the time of the first call of a process, and the times of later
-    calls by seed."""
+    """Measures a default call. For each side, returns the seconds of a process's first call, and the seconds of its
+    later calls by seed."""
     import numpy
 
     points = line.make()

@@ -2,12 +2,11 @@
 names mention it, and QuickLife on all other lines.
 
 Both sides read the same pattern, a soup or a known one, and write the result. The results of each run are compared.
-bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a
-process that computes no generation and writes no output. The time of Gradus is the total minus reading and
-writing, as reported in its summary. Each run is a fresh process. The lines "whole call" compare the whole processes, from file to
-file. QuickLife uses one thread. "Gradus" uses one, and "Gradus, all threads" uses all. QuickLife skips inactive
-parts of the plane. With a border it computes one generation at a time. Needs the packages of
-requirements-life.txt.
+bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a process that
+computes no generation and writes no output. The time of Gradus is the total minus reading and writing, as reported in
+its summary. Each run is a fresh process. The lines "whole call" compare the whole processes, from file to file.
+QuickLife uses one thread. "Gradus" uses one, and "Gradus, all threads" uses all. QuickLife skips inactive parts of the
+plane. With a border it computes one generation at a time. Needs the packages of requirements-life.txt.
 """
 
 import json

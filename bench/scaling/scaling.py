@@ -330,8 +330,8 @@ class Scaling:
         return {**link, "points": points}
 
     def fit_model(self, jobs, link):
-        """Fits two times, the time per row and the time per iteration, to jobs that differ only in the numbers of rows
-        and ranks. Returns both."""
+        """Fits the time per row and the time per iteration to jobs that differ only in the numbers of rows and ranks.
+        Returns both times."""
         rows = []
         for job in jobs:
             sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0

@@ -4,7 +4,7 @@
 // usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]
 //
 // For each shape, prints the median wall time of a call, the median CPU time with minimum and maximum, and the ratio of
-// this median to the median CPU time for the cube. Also prints the number of pairs in reach, and the time that the
+// the median CPU time to the cube's median CPU time. Also prints the number of pairs in reach, and the time that the
 // filter alone would need for these pairs. This time is computed from the filter's rate in a cube of 20,000 points
 // (200,000 on a GPU).
 #include <algorithm>

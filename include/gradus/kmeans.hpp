@@ -262,8 +262,8 @@ KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
 template <class T>
 struct KMeansInitialCentroids {
-  /// clusters x d. With KMeansMetric::cosine, each centroid has unit length. With KMeansOptions::standardize, they are
-  /// in the units of the data.
+  /// clusters x d. With KMeansMetric::cosine, each centroid has unit length. With KMeansOptions::standardize, the
+  /// centroids are in the units of the data.
   Matrix<T> centroids;
   std::vector<std::int64_t> rows;  ///< number of the row that was chosen for each centroid; empty for KMeansInit::given
   RunReport report;

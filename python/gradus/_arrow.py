@@ -129,9 +129,9 @@ def array(source: Any, what: str, target: Callable[[list[Type]], Type]) -> Host:
     column of numbers, returns an array of length n.
 
     `target` chooses the element type of the result from the types of the columns. If the producer stores all values in
-    one buffer, row by row and in the element type of the result, the result is a read-only view of the buffer. Otherwise
-    it is a copy. Raises InputError for nulls, for numbers that the type does not represent exactly, for columns of other types, for lists of
-    unequal length and for malformed structures, and Error if the producer fails.
+    one buffer, row by row and in the element type of the result, the result is a read-only view of the buffer.
+    Otherwise it is a copy. Raises InputError for nulls, for numbers that the type does not represent exactly, for
+    columns of other types, for lists of unequal length and for malformed structures, and Error if the producer fails.
     """
     return _Reader(source, what).read(target)
 

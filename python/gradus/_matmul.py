@@ -23,8 +23,8 @@ def _operand(source: Any, what: str) -> Array:
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
-    """Returns a three-dimensional batch. If the stack holds one matrix, returns only this matrix, which is then used
-    for every product."""
+    """If the stack holds one matrix, returns this matrix, which is then used for every product. Otherwise returns a
+    three-dimensional batch."""
     own = matrices.shape[:-2]
     if all(length == 1 for length in own):
         return matrices.reshape(matrices.shape[-2:])

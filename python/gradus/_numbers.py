@@ -108,7 +108,8 @@ def refuse_rounding(
     """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
     `same_type_as`, which determines this type.
 
-    `place` converts an index to words for the message. `cast` is the advice how to convert the elements with rounding.
+    `place` converts an index to words for the message. `cast` is the advice on how to convert the elements with
+    rounding.
     """
     if not may_round(array.dtype, wanted):
         return

@@ -461,7 +461,7 @@ def test_the_remedy_for_nulls_is_a_call_of_the_library(exports):
         refused(lambda: gradus.kmeans(source, 1), f"leave such rows out by points.{call}(), or replace the nulls")
 
 
-OTHER = {  # pairs of a kind, as the message names it, and a node of this kind
+OTHER = {  # maps each kind, as the message names it, to a node of this kind
     "string": Node("u", 2, [None, None, None]), "binary": Node("vz", 2, [None, None]), "bool": Node("b", 2, [None, None]),
     "decimal": Node("d:38,2", 2, [None, None]), "date": Node("tdD", 2, [None, None]), "null": Node("n", 2, []),
     "timestamp": Node("tsu:UTC", 2, [None, None]), "time": Node("ttm", 2, [None, None]), "duration": Node("tDs", 2, [None, None]),
@@ -582,7 +582,7 @@ def test_lists_of_unequal_length_are_refused(exports):
 
 
 X = some((6, 2), "f4")
-MALFORMED = {  # pairs of a fault and a node with this fault
+MALFORMED = {  # maps each fault to a node with this fault
     "a negative length": replaced(column(X[:, 0]), array={"length": -1}),
     "a negative offset": replaced(column(X[:, 0]), array={"offset": -8}),
     "a great offset": replaced(column(X[:, 0]), array={"offset": 2**62}),

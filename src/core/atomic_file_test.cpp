@@ -73,7 +73,7 @@ using OutputSetTest = AtomicFilesTest;
 
 const std::vector<std::string> names{"centroids", "labels", "picture", "summary"};
 
-/// Writes the set of files number `generation`, with or without the picture.
+/// Writes the files of the set `generation`, with or without the picture.
 void write_set(const fs::path& directory, const std::string& generation, bool picture) {
   OutputSet set(directory, names);
   set.add("centroids", 10).write("centroids " + generation);

@@ -238,8 +238,8 @@ GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
   return {high, ((above - (high - taken)) + (lower - taken)) + rest};
 }
 
-/// Returns numerator / denominator * 2^exponent - from. The error of the result is a few times the unit roundoff times
-/// the result, even if `from` is much larger than the result. Requires denominator > 0.
+/// Returns numerator / denominator * 2^exponent - from. The relative error is a few times 2^-53, even if `from` is much
+/// larger than the result. Requires denominator > 0.
 GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles denominator, int exponent,
                                                double from) {
   const double quotient = numerator.high / denominator.high;

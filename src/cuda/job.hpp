@@ -106,7 +106,8 @@ class Job {
     stream_.wait();
   }
 
-  /// Returns a copy of rows on the GPU in host memory. Meant for few rows: for large matrices, copy_back() is faster.
+  /// Copies rows from the GPU to host memory, and returns the copy. Meant for few rows: for large matrices, copy_back()
+  /// is faster.
   template <class T>
   Matrix<T> copy_to_host(MatrixView<const T> rows) const {
     Matrix<T> copy(rows.rows(), rows.columns());

@@ -42,7 +42,7 @@ class PeerSums {
   int size_;
   DeviceBuffer<unsigned char> memory_;  ///< the mailbox
   DeviceBuffer<unsigned int> blocks_;   ///< number of blocks that have finished a phase
-  DeviceBuffer<Word> inbox_;            ///< for each member: the words that it contributes to the share of this member
+  DeviceBuffer<Word> inbox_;            ///< for each GPU: the words that it contributes to the share of this GPU
   std::int64_t inbox_words_ = 0;        ///< capacity of the inbox for the words of one member
   Mailbox* mailboxes_[most_gpus] = {};
   Word* inboxes_[most_gpus] = {};

@@ -134,8 +134,8 @@ class GRADUS_EXPORT lock_node_cache {
     if (spare_ == 0) refill();
     return spare_ == 0 ? 0 : pool::next_use(spare_);
   }
-  /// Records that a lock now uses the spare node. `used` is the word of a completed use, or 0. The node of this use
-  /// becomes the spare.
+  /// Records that a lock now uses the spare node. `used` is the word of a completed use, or 0. If it is not 0, the node
+  /// of this use becomes the spare.
   void exchange(word used) noexcept {
     spare_ = used;
     if (is_closed_) give_back();

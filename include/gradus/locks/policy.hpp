@@ -1,6 +1,6 @@
 /// The policy of the locks: atomic variables, waiting, and cache-line padding. Each lock is a template over a policy,
-/// so that a model checker can run the same code with every order of events. Programs use the locks without the prefix
-/// `basic_`, whose policy uses the standard library.
+/// so that a model checker can run the same code with every order of events. The locks that programs use have names
+/// without the prefix `basic_`. Their policy uses the standard library.
 #pragma once
 
 #include <algorithm>

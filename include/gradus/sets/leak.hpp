@@ -1,5 +1,5 @@
-/// leak: frees removed nodes only in the destructor of the set. It is the yardstick for all other methods of
-/// reclamation.
+/// leak: frees removed nodes only in the destructor of the set. Benchmarks compare all other methods of reclamation
+/// with leak.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace gradus {
 
-/// No reclamation: removed nodes are kept until the set is destroyed. Benchmarks compare other methods with this one to
-/// find their cost. This method is suitable for sets from which keys are rarely erased.
+/// No reclamation: removed nodes are kept until the set is destroyed. This method shows what the other methods cost. It
+/// is suitable for sets from which keys are rarely erased.
 template <class Policy = set_policy>
 struct basic_leak {
   using policy = Policy;
