@@ -137,7 +137,7 @@ using bench::parse_unsigned;
 using bench::parse_whole;
 using bench::parse_whole_list;
 std::uint64_t parse_bytes(std::string_view name, std::string_view text);
-/// Returns the name of an option in messages: the last one of "-k,--clusters".
+/// Returns the name of an option for messages: the last name in a list such as "-k,--clusters".
 std::string shown_name(const std::string& names);
 std::string with_default(const std::string& description, std::string_view value);
 

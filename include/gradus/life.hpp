@@ -160,7 +160,7 @@ struct LifeTree {
   std::uint32_t root = 0;
 };
 
-/// A 128-bit number of live cells.
+/// A number of live cells, with 128 bits.
 struct LifePopulation {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

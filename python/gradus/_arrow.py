@@ -1,8 +1,8 @@
 """Reads tables and columns of other libraries through Arrow's PyCapsule interface, without Arrow's library.
 
 https://arrow.apache.org/docs/format/CDataInterface.html defines the structures. They do not contain the sizes of
-buffers. The reader checks that lengths, offsets and validity agree with each other. For the rest it relies on the
-producer.
+buffers, so the reader must trust the producer in this respect. It checks that lengths, offsets and validity agree with
+each other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS = {  # words for messages, by the first characters of the format
     "w": "binary", "d": "decimal", "td": "date", "tt": "time", "ts": "timestamp", "tD": "duration", "ti": "interval",
     "+s": "struct", "+m": "map", "+u": "union", "+r": "run-end encoded", "+": "list",
 }  # fmt: skip
-_DROPS = ("drop_nulls", "drop_null")  #: calls of polars and pyarrow that leave out rows
+_DROPS = ("drop_nulls", "drop_null")  #: methods of polars and pyarrow that drop rows with nulls
 _BLOCK = 2**22  #: size in bytes of the blocks of rows in which the result is filled
 _BITMAP_BLOCK = 2**14  #: bytes of a validity bitmap that are unpacked at once
 
@@ -89,7 +89,7 @@ class _Field(NamedTuple):
 
     name: str
     format: str
-    special: str  #: "dictionary", "extension NAME" or ""
+    special: str  #: "dictionary" or "extension NAME" if `format` does not describe the elements, otherwise ""
     children: tuple[_Field, ...]
 
     @property

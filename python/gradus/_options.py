@@ -106,7 +106,7 @@ class OptionRow(NamedTuple):
 
 @functools.cache
 def option_rows(problem: str) -> dict[str, OptionRow]:
-    """Returns a problem's option table, by name of the option."""
+    """Returns a dictionary of a problem's option table: the keys are the names of the options."""
     return {row[0]: OptionRow(*row) for row in getattr(_core, f"{problem}_options")()}
 
 

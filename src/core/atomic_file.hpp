@@ -40,8 +40,8 @@ class AtomicFile {
   void commit();
 
   const std::string& path() const { return path_; }
-  /// Return the length and the CRC-32 (as in zlib) of a finished file of an OutputSet. A reader can check the file with
-  /// them.
+  /// For a finished file of an OutputSet: size() returns its length, and checksum() its CRC-32 (as in zlib). With both,
+  /// a reader can check the file.
   std::uint64_t size() const { return size_; }
   std::uint32_t checksum() const { return checksum_; }
   const std::stop_token& stop() const { return stop_; }

@@ -14,8 +14,8 @@ namespace gradus {
 /// lock. A thread caches up to 16 nodes.
 ///
 /// One exchange appends a thread to the queue and returns its predecessor's node. The thread waits at this node, to
-/// which only the predecessor writes, and then takes the node over. The memory grows with the number of threads that
-/// wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
+/// which only the predecessor writes. After the wait, the thread owns the node. The memory grows with the number of
+/// threads that wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
 ///
 /// A 64-bit word identifies one use of one node (node_pool.hpp). A use is complete when the node contains the word of
 /// this use. If a node is reused, a thread that still polls it finds a different word, and does not conclude that the
