@@ -12,7 +12,7 @@ namespace gradus::cli {
 namespace {
 
 /// Returns true if this is the first process of its group. For example, 'mpirun -n 1 gradus kmeans ... : -n 2 gradus
-/// list' starts two groups. Only Open MPI provides the size of each group.
+/// list' starts two groups. Open MPI provides the size of each group.
 bool is_first_of_its_kind(int rank) {
   const char* const counts = std::getenv("OMPI_APP_CTX_NUM_PROCS");
   std::istringstream words(counts == nullptr ? "" : counts);

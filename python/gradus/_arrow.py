@@ -219,7 +219,7 @@ class _Reader:
         if not offered.release:
             self._malformed(root, "an array that was released")
         chunk = _Owned(_Array.from_buffer_copy(offered))
-        offered.release = _Release()  # the capsule no longer releases the schema
+        offered.release = _Release()  # the capsule no longer releases the array
         return root, [chunk]
 
     def _streamed(self) -> tuple[_Field, list[_Owned]]:

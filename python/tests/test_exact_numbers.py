@@ -11,7 +11,7 @@ from scipy import sparse
 
 ODD = 2**53 + 1  # not representable in float64
 FLOAT_ODD = 2**24 + 1  # not representable in float32
-ONE = np.float32([[1], [2], [4], [8]])  # points that float32 represents exactly
+ONE = np.float32([[1], [2], [4], [8]])  # four points, in float32
 EYE = np.eye(4, dtype=np.float32)
 
 

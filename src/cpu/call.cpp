@@ -51,8 +51,8 @@ Call::~Call() {
   if (number_ == 0) return;
   outermost = nullptr;
   if (threads_ == 1 || (!changed_ && environment_.before().is_default())) return;
-    // The runtime may have started threads after take_team(). These threads have no earlier environment, so they get
-    // the caller's environment.
+    // The runtime may have started threads after take_team(). The earlier environment of these threads is unknown, so
+    // they get the caller's environment.
 #pragma omp parallel num_threads(threads_)
   if (omp_get_thread_num() != 0) (worker.call == number_ ? worker.before : environment_.before()).set();
 }
