@@ -35,7 +35,7 @@ std::string gpu_text(const execution::Machine& machine) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// Returns the formats that the readers support, for a table in the documentation.
+/// Returns the formats that the readers support. The documentation shows them as a table.
 Json formats_json() {
   Json all;
   for (const files::Reader reader : files::all_readers) {

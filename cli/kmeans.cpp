@@ -51,7 +51,7 @@ struct Arguments {
   std::string page;  ///< the file of --report
   std::string weights;
   std::string centroids;    ///< the file of centroids that --init names
-  std::string init_folder;  ///< if --init names the folder of a result: this folder
+  std::string init_folder;  ///< the folder of a result, if --init names one
   std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
   /// Options of the fit; if several numbers of clusters are compared, `clusters` is the current or the chosen number.
@@ -216,7 +216,7 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// Returns the settings for a computation in this process, without the other ranks.
+/// Returns settings for a computation in this process alone, without the other ranks.
 Execution without_ranks(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
@@ -224,11 +224,11 @@ Execution without_ranks(const Execution& execution) {
   return result;
 }
 
-/// Returns the settings for a computation without the other ranks and on at most one GPU.
+/// Returns settings for a computation without the other ranks, and on at most one GPU.
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
-/// If the fit was fast, fits again with more restarts. If the new fit is better, returns a hint to use more restarts.
-/// In all other cases, returns "".
+/// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
+/// otherwise "".
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -422,7 +422,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (session.is_first()) outputs.open<T>(arguments, files, session);
   });
 
-  gpu_start.reset();  // waits until the GPUs are ready
+  gpu_start.reset();  // destroying the object waits until the GPUs are ready
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
     if (arguments.chooses())
@@ -460,7 +460,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print_json(summary);
     return 0;
   }
-  if (!outputs || !session.quiet) {  // without files, the result is printed in spite of --quiet
+  if (!outputs || !session.quiet) {  // if no files are written, the result is printed even with --quiet
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +

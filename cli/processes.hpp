@@ -8,7 +8,7 @@ namespace gradus::cli {
 struct Processes {
   int size = 1;
   int rank = 0;
-  /// True for the first of several identical processes. If the processes cannot be ranks of one job, only the first one
+  /// True for the first of several identical processes. If they cannot be ranks of one job, only the first process
   /// prints the error.
   bool speaks = true;
 };

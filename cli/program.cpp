@@ -100,8 +100,8 @@ void add_device(Options& options, Session& session) {
                 {.choices = bench::names_of<Device>()});
 }
 
-/// Adds --gpus. If the value is "all" or a number, the parser only stores it. resolve_gpus() later finds the GPUs, so
-/// that an invalid command line is reported without a search for GPUs.
+/// Adds --gpus. Its value is "all" or a number, which the parser only stores. resolve_gpus() finds the GPUs later.
+/// Errors in the command line are thus reported without a search for GPUs.
 void add_gpus(Options& options, Session& session) {
   options.ineffective_if(
       options.value("--gpus", "all|N|LIST",
@@ -122,8 +122,8 @@ void add_gpus(Options& options, Session& session) {
       });
 }
 
-/// Sets the GPUs that --gpus asks for. Throws UnsupportedError if the program runs as several ranks, or if the machine
-/// has fewer GPUs.
+/// Finds the GPUs that --gpus requests. Throws UnsupportedError if the program runs as several ranks, or if the machine
+/// has too few GPUs.
 void resolve_gpus(Session& session) {
   Execution& execution = session.execution;
   if (!session.gpu_count && execution.gpus.empty()) return;
@@ -171,7 +171,7 @@ std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  // An abbreviation has a large edit distance from the name, so it is compared as a prefix.
+  // An abbreviation has a large edit distance from the full name, so it is compared as a prefix.
   for (const std::string& name : names)
     if (typed.size() > 3 && name.starts_with(typed))
       return core::did_you_mean(name, std::vector<std::string_view>{name});
@@ -236,7 +236,7 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   const CLI::App& app = chosen_subcommand(root);
   const std::string help = help_hint(app);
   const std::vector<std::string> rest = root.remaining(true);
-  // The words that the parser did not use may include "--".
+  // The list of words that the parser did not use may include "--".
   const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
   if (extra != rest.end()) {
     const std::string& first = *extra;
@@ -262,8 +262,8 @@ void require_command(const std::string& word) {
                      "; 'gradus' shows what is possible");
 }
 
-/// Returns a text for each option that the user gave. Leaves out options about where and how this process runs and
-/// about its output, because these may differ between ranks.
+/// Returns a text for each option that the user gave. Options about where and how a process runs, and options about its
+/// output, may differ between ranks and are left out.
 std::vector<std::string> given_to(const CLI::App& app) {
   std::vector<std::string> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -317,8 +317,8 @@ struct Failure {
   int status;
 };
 
-/// Returns the failure for an error. If a mapped file has been truncated, results computed from the file are
-/// meaningless. In this case, the failure reports the truncated file instead.
+/// Returns the failure for an error. If a mapped file has been truncated, the error may come from meaningless contents
+/// of the file. In this case, the failure reports the truncated file.
 Failure failure_of(const Error& error) {
   const char* const truncated = files::truncated_file();
   if (truncated == nullptr) return Failure(error);
@@ -350,7 +350,7 @@ void report(const Session& session, const Failure& failure) {
     fields.rank.reset();
     error.set_fields(fields);
   }
-  // Names of files and columns may contain control bytes, which a terminal would execute.
+  // Names of files and columns may contain control characters, which would control the terminal.
   const std::string message = core::without_control(where + error.text(spelled));
   session.end_progress();
   write_message(message);
@@ -360,7 +360,7 @@ void report(const Session& session, const Failure& failure) {
       answer.update(json_of(error, failure.code));
       session.print_json(answer);
     }
-  } catch (const InterruptedError&) {  // no process reads the output any more, so the JSON is dropped
+  } catch (const InterruptedError&) {  // no process reads standard output any more, so the JSON is dropped
   }
 }
 
@@ -394,7 +394,7 @@ int run(int argument_count, char** arguments, Session& session) {
     session.print(overview(root));
     return 0;
   }
-  // Supports 'gradus help COMMAND', which many users try first.
+  // Accepts 'gradus help COMMAND', because many users try it first.
   if (words.front() == "help") {
     words.erase(words.begin());
     words.resize(std::min<std::size_t>(words.size(), 1));
@@ -466,8 +466,8 @@ int run_program(int argument_count, char** arguments) {
   int status = 0;
   try {
     session.execution.stop = stop_on_signals();
-    // If a mapped file is truncated, SIGTERM is sent to this process. The signal thread handles it like a SIGTERM from
-    // the user.
+    // If a mapped file is truncated, this process sends itself SIGTERM. The signal thread handles it like a SIGTERM
+    // from the user.
     files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
     if (files::truncated_file() != nullptr) throw InputError("a file became shorter");

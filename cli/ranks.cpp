@@ -113,7 +113,7 @@ int RankedJob::rank_on_machine() const {
 
 int gpu_of_rank(const RankedJob& job) {
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;  // the first rank of a machine gets GPU 0, whatever the number of GPUs is
+  if (place == 0) return 0;  // the first rank of a machine gets GPU 0, however many GPUs there are
   // The number of GPUs without those that CUDA_VISIBLE_DEVICES hides.
   const auto gpus = static_cast<int>(execution::list_gpus().size());
   return gpus > 0 ? place % gpus : 0;
@@ -127,7 +127,7 @@ void RankedJob::end_alone(int status) noexcept {
 
 int RankedJob::end(int status, const std::function<void()>& say) {
   // If all ranks have agreed on the error, they arrive here at about the same time. If only this rank has the error,
-  // the other ranks wait here or, in the worst case, in another collective call.
+  // the other ranks wait for it here or, in the worst case, in another collective call.
   constexpr double patience = 5;
   std::vector<int> all(static_cast<std::size_t>(size()));
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
@@ -137,7 +137,7 @@ int RankedJob::end(int status, const std::function<void()>& say) {
           fmt::format("{} has waited for the others' end for {} s (--stall-timeout)", name_of(rank()), stall_limit_));
     end_alone(status == 0 ? 1 : status);
   }
-  // Prefers the error of a rank that was not merely stopped, because such an error may be the cause of the stop.
+  // Prefers the error of a rank that was not stopped by a request, because this error may be the cause of the stop.
   const int stopped = InterruptedError("").exit_status();
   auto failed = std::ranges::find_if(all, [&](int one) { return one != 0 && one != stopped; });
   if (failed == all.end()) failed = std::ranges::find(all, stopped);
@@ -146,7 +146,7 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   std::fflush(stdout);
   // The ranks meet again before any of them exits. There are two reasons. If a process exits with an error, the
   // launcher terminates all processes, so the message must be printed first. If the job was successful but a rank is
-  // suspended, the launcher would wait for this rank forever, but the second meeting has a time limit.
+  // suspended, the launcher would wait for this rank forever. The second meeting has a time limit.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)

@@ -38,14 +38,14 @@ class RankedJob {
 
   void set_stall_limit(double seconds);
 
-  int rank_on_machine() const;  ///< rank among the processes on the same machine
+  int rank_on_machine() const;  ///< number of this rank among the ranks on the same machine
 
   /// Returns a name such as "rank 3 of 8" or, with the name of its machine, "rank 3 of 8 (node17)".
   std::string name_of(int rank) const;
 
-  /// Ends this process's part of the job. say() prints the error if the status is not 0. When all ranks have arrived,
-  /// the first failed rank prints its error, and all ranks return its status. If some ranks do not arrive, this rank
-  /// prints the error that it knows and terminates all ranks.
+  /// Must be called when this process has finished its part of the job. If the status is not 0, say() prints the error.
+  /// When all ranks have arrived, the first failed rank prints its error, and all ranks return its status. If some
+  /// ranks do not arrive, this rank prints its own error and terminates all ranks.
   int end(int status, const std::function<void()>& say);
 
  private:
@@ -67,8 +67,8 @@ int gpu_of_rank(const RankedJob& job);
 /// NUL. Collective.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
 
-/// Returns a note if ranks are bound to fewer CPUs than their share of the machine, otherwise "". `threads` is the
-/// number of threads of this rank's job. Collective.
+/// Returns a note if ranks are bound to fewer CPUs than their share of the machine's CPUs, otherwise "". `threads` is
+/// the number of threads of this rank's job. Collective.
 std::string note_of_binding(RankedJob& job, int threads);
 
 /// Returns a text such as "2 threads", or "1 to 4 threads on each of 3 ranks". `own` is the number of threads on this

@@ -148,7 +148,7 @@ Job::Job(const Request& request)
 
 // Runs inside the job's loops and must not throw. If a Python exception occurs, stores it and requests a stop.
 void Job::poll(const Progress& progress) {
-  // The last report is never left out, so that a progress bar reaches its end.
+  // The last report is always made, so that a progress bar reaches its end.
   const bool is_last = progress.done == progress.total && !progress_.is_none();
   if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;

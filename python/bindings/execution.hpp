@@ -22,7 +22,8 @@ namespace nb = nanobind;
 struct Request {
   Execution execution;
   nb::object progress;
-  bool only_checks = false;  ///< if true, the call converts its arguments and raises StopIteration instead of running
+  /// if true, the call only converts its arguments: it raises StopIteration before the job starts
+  bool only_checks = false;
 };
 
 Fields to_python(const RunReport& report);

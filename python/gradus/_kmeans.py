@@ -94,7 +94,7 @@ class KMeansResult:
 
 
 class KMeansCandidate(NamedTuple):
-    """One fit that choose_clusters() compares.
+    """One of the fits that choose_clusters() compares.
 
     The criteria are None if fewer than 2 clusters have points, or if every point is alone in its cluster.
     """
@@ -142,7 +142,7 @@ def _cluster_counts(clusters: Iterable[int]) -> list[int]:
 def _model(
     centroids: Any, metric: str | None, dtype: np.dtype[Any], stream: int | None
 ) -> tuple[_arrays.Placed, str, Array | None, Array | None]:
-    """Returns centroids, metric, mean and scale. `centroids` is a KMeansResult, a KMeansModel or an array."""
+    """Returns centroids, metric, mean and scale of a KMeansResult, a KMeansModel or an array."""
     model = centroids.model if isinstance(centroids, KMeansResult) else centroids
     if not isinstance(model, KMeansModel):
         return _arrays.matrix(model, "centroids", dtype, stream), metric or "euclidean", None, None
@@ -177,8 +177,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
 
 
 def _method(init: Any) -> str:
-    """Returns the name of the method of initialization. If `init` is an array or the folder of a fit, returns
-    "given"."""
+    """Returns the name of the method of initialization, or "given" if `init` is an array or the folder of a fit."""
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
         return "given"
     if init == "given":
@@ -496,8 +495,8 @@ def kmeans_predict(
 
 
 def _limit_beyond(result: int, memory_limit: int | None) -> int | None:
-    """Returns the memory limit for the rest of a job. `result` is the number of bytes of a result that is allocated
-    outside of libgradus."""
+    """Returns the memory limit for libgradus, reduced by a result of `result` bytes that is allocated outside of
+    libgradus."""
     if memory_limit is None:
         return None
     if result >= memory_limit:
@@ -541,7 +540,7 @@ def kmeans_transform(
         rows = _arrays.matrix(points, "points", None, number)
         means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
-        # If the points are in host memory, libgradus allocates the result and includes it in the memory limit.
+        # libgradus allocates the result if the points are in host memory, and includes the result in the memory limit.
         made_there = out is None and isinstance(rows, np.ndarray)
         shape = (len(rows), len(means))
         limit = memory_limit

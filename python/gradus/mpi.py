@@ -102,7 +102,7 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
 
 
 def end_for_all(communicator: Any, error: Exception) -> NoReturn:
-    """Raises an error that this process found before a call. The other processes already wait in the call, and they
+    """Raises an error that this process found before a call. The other processes are already waiting in the call. They
     raise the error, too."""
 
     def prepared() -> NoReturn:
@@ -139,8 +139,8 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
     _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """Lets the extension module check the arguments now. If one process raised an error later, during the call,
-        the other processes would wait for this process."""
+        """The extension module checks the arguments before the call. If one process found an error only during the
+        call, the other processes would wait for this process."""
         arguments = prepared()
         if arguments[-1].gpus:
             raise UnsupportedError.about("gpus", "with a communicator, each process uses one GPU; start one process for each GPU")
@@ -160,7 +160,8 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
 
 @names_arguments
 def rows_of_rank(rows: int, communicator: Any) -> slice:
-    """Returns the rows of this process if `rows` rows are split evenly in rank order, as the program splits its files.
+    """Returns the rows of this process if `rows` rows are split evenly over the processes, in rank order. `gradus`
+    splits files in the same way.
 
     * `rows`: int; total number of rows, the same on all processes
     * `communicator`: communicator of mpi4py; all its processes make this call

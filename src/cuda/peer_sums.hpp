@@ -1,4 +1,4 @@
-// Sums over several GPUs of one process, which write to each other's memory.
+// Sums over several GPUs of one process. The GPUs write to each other's memory.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class PeerSums {
   int size_;
   DeviceBuffer<unsigned char> memory_;  ///< the mailbox
   DeviceBuffer<unsigned int> blocks_;   ///< number of blocks that have finished a phase
-  DeviceBuffer<Word> inbox_;            ///< for each member, the words that it contributes to this member's share
+  DeviceBuffer<Word> inbox_;            ///< for each GPU: the words that it contributes to the share of this GPU
   std::int64_t inbox_words_ = 0;        ///< capacity of the inbox for the words of one member
   Mailbox* mailboxes_[most_gpus] = {};
   Word* inboxes_[most_gpus] = {};

@@ -1,6 +1,6 @@
 // Transfers large amounts of data between host memory and the GPU. Four pinned buffers are used in turn. While some
-// buffers are in transit, CPU threads fill or empty the next one. The driver alone would copy ordinary memory with one
-// thread and without this overlap.
+// buffers are being transferred, CPU threads fill or empty the next buffer. Without these buffers, the driver would
+// copy ordinary memory with one thread, and copying would not overlap with the transfer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gradus::cuda {
 
-/// The four buffers. Each buffer is borrowed when a transfer first needs it.
+/// The four buffers. Each buffer is borrowed from the process when a transfer first needs it.
 class Staging {
  public:
   /// After a stop request, transfers with these buffers throw InterruptedError.

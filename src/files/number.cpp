@@ -70,7 +70,8 @@ struct NegativePower {
 
 constexpr int most_decimals = 27;
 
-/// Computes the power by long division of a power of two, such that the first bit of the quotient is set.
+/// Computes 10^-decimals: divides a power of two by 5^decimals in long division. The power of two is chosen so that the
+/// first bit of the quotient is 1.
 constexpr NegativePower negative_power_of_ten(int decimals) {
   UInt128 five = 1;
   for (int step = 0; step < decimals; ++step) five *= 5;

@@ -448,7 +448,8 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Returns true if the update must read the points. The driver then makes the update instead.
+/// Returns true if the means cannot be computed without reading the points. In this case the driver updates the
+/// centroids, and the kernels do not.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }

@@ -132,7 +132,7 @@ __device__ inline float reach_within(float most, float residue, float other_resi
   return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
 }
 
-/// Adds the products of 16 rows and 8 candidates to `sums`, over 32 bytes of each.
+/// Multiplies 32 bytes of each of 16 rows by 32 bytes of each of 8 candidates. Adds the dot products to `sums`.
 __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned int a1, unsigned int a2,
                                       unsigned int a3, unsigned int b0, unsigned int b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

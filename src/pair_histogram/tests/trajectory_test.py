@@ -1,4 +1,5 @@
-"""Compares boxes and frames of `gradus pair-histogram` with sums over images in plain Python. tests/cli/run.py runs this."""
+"""Tests the boxes and frames of `gradus pair-histogram`. Compares the results with sums over periodic images in plain
+Python. tests/cli/run.py runs this file."""
 
 import itertools
 import json
