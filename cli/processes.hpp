@@ -1,7 +1,10 @@
-// Detects whether an MPI launcher has started several processes of this program.
+// Detects whether a launcher, of MPI or torchrun, has started several processes of this program.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "ranks/launch.hpp"
 
 namespace gradus::cli {
 
@@ -11,10 +14,12 @@ struct Processes {
   /// True for the first of several identical processes. If the processes cannot be ranks of one job, only the first one
   /// prints the error.
   bool speaks = true;
+  std::optional<core::Launch> launch;  ///< set if torchrun has started the processes, and not MPI
 };
 
-/// Reads the environment variables that mpirun (Open MPI, MPICH and derivatives) or srun set. Returns one process if
-/// there are none.
+/// Reads the environment variables that mpirun (Open MPI, MPICH and derivatives), srun or torchrun set. The variables
+/// of MPI come first. Returns one process if there are none. Throws UsageError if the variables of torchrun are
+/// invalid.
 Processes started_processes();
 
 /// Throws UnsupportedError, with the reason `why`, if this is one of several processes that cannot be ranks of one job.

@@ -68,7 +68,7 @@ struct Session {
   std::string repeat;                            ///< the file of --repeat
   std::shared_ptr<const RepeatedRecord> record;  ///< the content of the file of --repeat
 
-  /// False if an MPI launcher started several identical processes that are not ranks of one job, and another of these
+  /// False if a launcher started several identical processes that are not ranks of one job, and another of these
   /// processes prints the output.
   bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< null unless this process is one of several ranks
