@@ -22,6 +22,7 @@ namespace nb = nanobind;
 struct Request {
   Execution execution;
   nb::object progress;
+  bool names_gpu = false;    ///< true if the argument `device` names a GPU by its number
   bool only_checks = false;  ///< if true, the call converts its arguments and raises StopIteration instead of running
 };
 

@@ -215,7 +215,7 @@ def run(
 ) -> tuple[tuple[Any, ...], Result]:
     """Calls an extension function with the arguments that prepared() returns, the last of which is the request.
 
-    With a communicator of mpi4py, all its processes make the call together. Returns (arguments, result).
+    With a communicator, all its processes make the call together. Returns (arguments, result).
     """
     if communicator is not None:
         from gradus import mpi
