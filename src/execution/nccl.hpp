@@ -12,7 +12,7 @@
 
 namespace gradus::execution {
 
-/// The functions of NCCL that are used here. Their signatures are those of nccl.h.
+/// The functions of NCCL that are used here, as nccl.h declares them.
 struct Nccl {
   struct Connection;
   struct Id {

@@ -215,10 +215,10 @@ TEST(AnnouncedCommunicator, CarriesErrorsOfRanks) {
     AnnouncedCommunicator announced(transport);
     Ranks ranks(announced, {});
     ranks.agree([&] {
-      if (ranks.rank() == 2) throw InputError(std::string(700, 'x') + " is wrong");
+      if (ranks.rank() == 2) throw InputError(std::string(700, 'x') + " is invalid");
     });
   });
-  EXPECT_NE(message.find("x is wrong"), std::string::npos) << message;
+  EXPECT_NE(message.find("x is invalid"), std::string::npos) << message;
 }
 
 }  // namespace

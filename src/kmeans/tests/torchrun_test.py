@@ -156,23 +156,28 @@ class TorchrunGpus(TorchrunCase):
         self.assertEqual([status for status, _, _ in results], [2, 2], results)
         self.assertEqual(sum(stderr.count("gradus: ") for _, _, stderr in results), 1, results)
 
+    LONG = ("-k", 2000, "--restarts", 1000)
+    SECONDS_TO_MEET = 8
+
     def test_a_killed_rank_ends_the_others(self):
-        for seconds in (5, 8):
+        for device in ("gpu", "cpu"):
             for killed in (0, 1):
                 out = self.path("killed")
-                processes = self.start(2, "kmeans", self.source, "-k", 2000, "--tolerance", 0, "--max-iterations", 1000000, "-o", out)
-                time.sleep(seconds)
+                processes = self.start(2, "kmeans", self.source, *self.LONG, "--device", device, "-o", out)
+                time.sleep(self.SECONDS_TO_MEET)
+                self.assertIsNone(processes[0].poll())
                 processes[killed].send_signal(signal.SIGKILL)
                 processes[killed].wait()
                 died = time.time()
                 _, stderr = processes[1 - killed].communicate(timeout=10)
-                print(f"rank {killed} killed after {seconds} s: the other one ended after {time.time() - died:.1f} s: {stderr.strip()}")
-                self.assertNotEqual(processes[1 - killed].returncode, 0)
+                print(f"{device}: rank {killed} was killed; the other one ended after {time.time() - died:.1f} s: {stderr.strip()}")
+                self.assertEqual(processes[1 - killed].returncode, 1)
+                self.assertIn(f"rank {killed} has ended before the job was complete", stderr)
                 self.assertFalse(os.path.exists(out))
 
     def test_a_stop_request(self):
-        processes = self.start(2, "kmeans", self.source, "-k", 2000, "--tolerance", 0, "--max-iterations", 1000000, "-o", self.path("out"))
-        time.sleep(6)
+        processes = self.start(2, "kmeans", self.source, *self.LONG, "-o", self.path("out"))
+        time.sleep(self.SECONDS_TO_MEET)
         for process in processes:
             process.terminate()
         for status, _, stderr in self.end(processes, 10):
