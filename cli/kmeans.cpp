@@ -502,7 +502,7 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
 void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
-                           " needs all points in one process, and mpirun has started several; "
+                           " needs all points in one process, and a launcher has started several; "
                            "start the program without it");
   };
   if (arguments.chooses()) refuse("the choice among several -k");

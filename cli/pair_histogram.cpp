@@ -192,7 +192,8 @@ std::int64_t frames_of(const Arguments& arguments) {
 void prepare_ranks(const std::vector<std::string>& inputs, Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
-        "only one process has standard input, and mpirun has started several, each of which reads all of the input; "
+        "only one process has standard input, and a launcher has started several, each of which reads all of the "
+        "input; "
         "name a file");
   const Device device = pair_histogram_detail::device_on_ranks(session.execution);
   if (device == Device::gpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);

@@ -129,7 +129,8 @@ void resolve_gpus(Session& session) {
   if (!session.gpu_count && execution.gpus.empty()) return;
   if (session.job)
     throw UnsupportedError(
-        "--gpus: mpirun has started several processes, and each uses one GPU; start one process for each GPU, without "
+        "--gpus: a launcher has started several processes, and each uses one GPU; start one process for each GPU, "
+        "without "
         "--gpus");
   if (session.gpu_count) execution.gpus = execution::first_gpus(execution::this_machine(), *session.gpu_count);
   for (const int gpu : execution.gpus) execution::require_gpu(execution::this_machine(), gpu);
@@ -274,21 +275,39 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// Returns the value of --stall-timeout. The value is needed before the options are parsed, because it also limits the
-/// start of MPI.
-double stall_limit_in(const std::vector<std::string>& words) {
-  constexpr std::string_view name = "--stall-timeout";
+/// Returns the value of an option, or "". Used for values that are needed before the options are parsed. The ranks
+/// parse the options when they have joined, so that they agree on errors.
+std::string value_in(const std::vector<std::string>& words, std::string_view name) {
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
-    if (!words[at].starts_with(name)) continue;
-    const std::string_view rest = std::string_view(words[at]).substr(name.size());
-    const std::string text(rest.starts_with('=') ? rest.substr(1) : at + 1 < words.size() ? words[at + 1] : "");
-    try {
-      return parse_real(name, text, 0, WatchedCommunicator::most);
-    } catch (const UsageError&) {
-      break;  // an invalid value is reported when the options are parsed
-    }
+    if (words[at] == name) return at + 1 < words.size() ? words[at + 1] : "";
+    if (words[at].starts_with(name) && words[at][name.size()] == '=') return words[at].substr(name.size() + 1);
+  }
+  return "";
+}
+
+/// Returns the value of --stall-timeout, which also limits the start of MPI.
+double stall_limit_in(const std::vector<std::string>& words) {
+  constexpr const char* name = "--stall-timeout";
+  const std::string text = value_in(words, name);
+  try {
+    if (!text.empty()) return parse_real(name, text, 0, WatchedCommunicator::most);
+  } catch (const UsageError&) {
+    // An invalid value is reported when the options are parsed.
   }
   return WatchedCommunicator::usual;
+}
+
+/// Returns the GPU that --device names, or -1.
+int gpu_in(const std::vector<std::string>& words) {
+  constexpr std::string_view numbered = "gpu:";
+  const std::string text = value_in(words, "--device");
+  try {
+    if (text.starts_with(numbered))
+      return static_cast<int>(parse_whole("--device", text.substr(numbered.size()), 0, most_gpus - 1));
+  } catch (const UsageError&) {
+    // An invalid value is reported when the options are parsed.
+  }
+  return -1;
 }
 
 /// Throws UsageError on all ranks if the options of a rank differ from the options of the first rank. With different
@@ -403,7 +422,8 @@ int run(int argument_count, char** arguments, Session& session) {
   require_command(words.front());
   const auto command = std::ranges::find(commands(), words.front(), &Command::name);
   if (processes.size > 1 && command != commands().end() && command->on_ranks) {
-    session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
+    if (processes.launch) session.speaks = true;  // each process may have a separate reason why it cannot join
+    session.job = RankedJob::join(processes, gpu_in(words), stall_limit_in(words), session.execution.stop);
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
     // If standard output is a terminal, it is the launcher's pseudo-terminal, not the user's terminal.

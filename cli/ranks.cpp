@@ -15,6 +15,7 @@
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/launched.hpp"
 #include "gradus/version.hpp"
 #include "ranks/same_call.hpp"
 
@@ -43,8 +44,9 @@ core::Ranks& Session::ranks() const { return job == nullptr ? core::Ranks::alone
 
 bool Session::is_first() const { return job == nullptr ? speaks : job->rank() == 0; }
 
-std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double stall_limit,
-                                           const std::stop_token& stop) {
+namespace {
+
+core::Process& join_mpi(const Processes& processes, double stall_limit) {
   const std::filesystem::path folder = program_folder();
   const std::string beside = folder / library_name;
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
@@ -54,7 +56,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
     refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
                                     "); install Gradus with MPI (GRADUS_MPI=ON)");
   const auto start = library.find<mpi::Start>(mpi::start_name);
-  mpi::Process* process = nullptr;
+  core::Process* process = nullptr;
   {
     // MPI waits without limit, even for a process that has already ended.
     std::optional<Deadline> deadline;
@@ -72,11 +74,32 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
                                     "' was built with finds no other processes, so mpirun belongs to another MPI; "
                                     "start the program with the library's mpirun, or build Gradus with the other MPI");
   }
-  return std::make_shared<RankedJob>(*process, stall_limit, stop);
+  return *process;
 }
 
-RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop)
-    : process_(process), rank_(process.communicator().rank()), size_(process.communicator().size()),
+execution::LaunchedProcess& join_torchrun(const core::Launch& launch, int gpu, double stall_limit,
+                                          const std::stop_token& stop) {
+  return execution::join_launch(launch, {.gpu = execution::gpu_of_launch(execution::this_machine(), launch, gpu),
+                                         .limit = stall_limit,
+                                         .stop = stop,
+                                         .give_up = [](const std::string& why) {
+                                           write_message(why);
+                                           ::_exit(1);
+                                         }});
+}
+
+}  // namespace
+
+std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, int gpu, double stall_limit,
+                                           const std::stop_token& stop) {
+  if (!processes.launch)
+    return std::make_shared<RankedJob>(join_mpi(processes, stall_limit), std::nullopt, stall_limit, stop);
+  execution::LaunchedProcess& process = join_torchrun(*processes.launch, gpu, stall_limit, stop);
+  return std::make_shared<RankedJob>(process, process.gpu(), stall_limit, stop);
+}
+
+RankedJob::RankedJob(core::Process& process, std::optional<int> gpu, double stall_limit, const std::stop_token& stop)
+    : process_(process), gpu_(gpu), rank_(process.communicator().rank()), size_(process.communicator().size()),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
                       write_message(fmt::format("{} {}; the rank that prints no such line is the one that hangs",
@@ -112,6 +135,7 @@ int RankedJob::rank_on_machine() const {
 }
 
 int gpu_of_rank(const RankedJob& job) {
+  if (job.gpu()) return *job.gpu();
   const int place = job.rank_on_machine();
   if (place == 0) return 0;  // the first rank of a machine gets GPU 0, however many GPUs there are
   // The number of GPUs without those that CUDA_VISIBLE_DEVICES hides.

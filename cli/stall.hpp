@@ -39,6 +39,7 @@ class WatchedCommunicator final : public Communicator {
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
   /// Does nothing, because the program first reports the error, and then RankedJob::end() terminates all ranks.
   void give_up() noexcept override {}
+  bool has_ended() const noexcept override { return of_.has_ended(); }
 
  private:
   class Call;

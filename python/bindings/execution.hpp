@@ -22,8 +22,8 @@ namespace nb = nanobind;
 struct Request {
   Execution execution;
   nb::object progress;
-  /// if true, the call only converts its arguments: it raises StopIteration before the job starts
-  bool only_checks = false;
+  bool names_gpu = false;    ///< true if the argument `device` names a GPU by its number
+  bool only_checks = false;  ///< if true, the call converts its arguments and raises StopIteration instead of running
 };
 
 Fields to_python(const RunReport& report);

@@ -266,9 +266,9 @@ def kmeans(
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `stream`: stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
-    * `communicator`: communicator of mpi4py whose processes all make this call. `points`, `weights` and the returned
-        labels hold the rows of this process. The rows of all ranks, in rank order, are clustered together. All other
-        fields except the report are the same on all ranks.
+    * `communicator`: communicator of mpi4py, or "torchrun", whose processes all make this call. `points`, `weights` and
+        the returned labels hold the rows of this process. The rows of all ranks, in rank order, are clustered together.
+        All other fields except the report are the same on all ranks.
 
     Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
     names a variant with another contract. `standardize` works like scikit-learn's StandardScaler, except that mean and

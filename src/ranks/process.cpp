@@ -18,7 +18,7 @@
 namespace gradus::mpi {
 namespace {
 
-class MpiProcess final : public Process {
+class MpiProcess final : public core::Process {
  public:
   MpiProcess() {
     MPI_Comm_dup(MPI_COMM_WORLD, &meeting_);
@@ -65,7 +65,7 @@ class MpiProcess final : public Process {
 }  // namespace
 }  // namespace gradus::mpi
 
-extern "C" GRADUS_EXPORT gradus::mpi::Process* gradus_mpi_start(const char* version) {
+extern "C" GRADUS_EXPORT gradus::core::Process* gradus_mpi_start(const char* version) {
   if (std::string_view(version) != GRADUS_VERSION_STRING) return nullptr;
   // If MPI cannot start, it prints a message and ends the process.
   int provided = 0;
