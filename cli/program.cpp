@@ -29,6 +29,7 @@
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "execution/devices.hpp"
+#include "execution/gpu_group.hpp"
 #include "files/file.hpp"
 #include "gradus/error.hpp"
 
@@ -132,9 +133,7 @@ void resolve_gpus(Session& session) {
         "--gpus");
   if (session.gpu_count) execution.gpus = execution::first_gpus(execution::this_machine(), *session.gpu_count);
   for (const int gpu : execution.gpus) execution::require_gpu(execution::this_machine(), gpu);
-  execution.device = Device::gpu;
-  execution.gpu = execution.gpus.front();
-  if (execution.gpus.size() == 1) execution.gpus.clear();
+  execution = execution::on_listed_gpus(execution);
 }
 
 void add_limits(Options& options, Execution& execution) {

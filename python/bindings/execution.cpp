@@ -89,9 +89,7 @@ void set_gpus(Execution& execution, const std::optional<GpuChoice>& choice, cons
   if (execution.device == Device::cpu || device.find(':') != std::string::npos)
     throw UsageError(about("gpus") + "`device` is '" + device + "'; leave out one of the two");
   execution.gpus = gpus_of(*choice);
-  execution.device = Device::gpu;
-  execution.gpu = execution.gpus.front();
-  if (execution.gpus.size() == 1) execution.gpus.clear();
+  execution = on_listed_gpus(execution);
 }
 
 /// Returns 1 in a forked child that lost its threads. Otherwise, if OMP_NUM_THREADS or threadpoolctl sets a limit below

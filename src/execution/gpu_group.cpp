@@ -41,10 +41,17 @@ std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
 
 Execution on_first_gpu(Execution execution) {
   if (execution.gpus.empty()) return execution;
+  refuse_cpu_with_gpus(execution);
   execution.device = Device::gpu;
   execution.gpu = execution.gpus.front();
   execution.gpus.clear();
   return execution;
+}
+
+Execution on_listed_gpus(Execution execution) {
+  Execution first = on_first_gpu(execution);
+  if (is_for_several_gpus(execution)) first.gpus = std::move(execution.gpus);
+  return first;
 }
 
 GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {

@@ -17,8 +17,13 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
-/// Returns the request for the first of its GPUs alone. Without a list of GPUs, returns the request unchanged.
+/// Returns the request for the first of its GPUs alone. Without a list of GPUs, returns the request unchanged. Throws
+/// UsageError if the request lists GPUs and asks for the CPU.
 Execution on_first_gpu(Execution execution);
+
+/// Returns the request for its GPUs, in which a list of one GPU has become a request for this GPU. Throws the error of
+/// on_first_gpu().
+Execution on_listed_gpus(Execution execution);
 
 /// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
 /// the same GPUs uses the group again.

@@ -13,13 +13,6 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the request without the list of GPUs, for the checks of arguments that precede the split.
-inline Execution on_one_gpu(const Execution& execution) {
-  Execution here = execution;
-  here.gpus.clear();
-  return here;
-}
-
 template <class T>
 class GpuParts {
  public:
@@ -82,7 +75,7 @@ class GpuParts {
 
   /// Returns the centroids themselves if they are in host memory, otherwise a copy held by `copy`.
   MatrixView<const T> in_host_memory(MatrixView<const T> centroids, Matrix<T>& copy) const {
-    return kmeans_detail::in_host_memory(centroids, "centroids", on_one_gpu(execution_), copy);
+    return kmeans_detail::in_host_memory(centroids, "centroids", execution::on_first_gpu(execution_), copy);
   }
 
   void describe(RunReport& report) const { group_.describe(report); }

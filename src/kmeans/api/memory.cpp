@@ -41,10 +41,7 @@ MemoryEstimate memory_on_gpus(KMeansShape shape, const KMeansOptions& options, c
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
-  if (!execution.gpus.empty()) {
-    execution::refuse_cpu_with_gpus(execution);
-    return memory_on_gpus(shape, options, execution);
-  }
+  if (!execution.gpus.empty()) return memory_on_gpus(shape, options, execution);
   execution::check_execution(execution);
   room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);

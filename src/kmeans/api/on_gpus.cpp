@@ -31,7 +31,7 @@ class HostModel {
 template <class T>
 KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                             const Execution& execution) {
-  check_arguments(points, options, memory, on_one_gpu(execution), true);
+  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
   GpuParts<T> parts(points, execution);
   return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
                                           int) { return detail::kmeans(rows, options, own, here); });
@@ -40,7 +40,7 @@ KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& opt
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
                                                     const KMeansMemory<T>& memory, const Execution& execution) {
-  check_arguments(points, options, memory, on_one_gpu(execution), true);
+  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
   check_no_labels(memory);
   GpuParts<T> parts(points, execution);
   auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
@@ -52,7 +52,7 @@ KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, 
 template <class T>
 KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                                  const Execution& execution, bool needs_labels) {
-  check_prediction(model.centroids, points, memory, on_one_gpu(execution));
+  check_prediction(model.centroids, points, memory, execution::on_first_gpu(execution));
   if (needs_labels) check_labels(memory.labels, points.rows());
   GpuParts<T> parts(points, execution);
   const HostModel<T> host(model, parts);
@@ -63,7 +63,7 @@ KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T
 template <class T>
 RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                             const Execution& execution) {
-  check_model(model.centroids, points, model.metric, on_one_gpu(execution));
+  check_model(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   check_distances(model.centroids, points, distances);
   GpuParts<T> parts(points, execution);
   const HostModel<T> host(model, parts);
@@ -77,7 +77,7 @@ RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
 
 template <class T>
 Matrix<T> transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  check_model(model.centroids, points, model.metric, on_one_gpu(execution));
+  check_model(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   Matrix<T> distances(points.rows(), model.centroids.rows());
   transform_on_gpus(model, points, distances.view(), execution);
   return distances;
