@@ -327,6 +327,7 @@ def choose_clusters(
     seed: int = 0,
     # </options>
     device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     threads: int | None = None,
     pinning: str = "none",
@@ -362,7 +363,7 @@ def choose_clusters(
     labels = _arrays.new((len(rows),), _LABEL, rows, number)
     fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(
         rows, labels, _cluster_counts(clusters), criterion, silhouette_points, weighed, options,
-        request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+        request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus),
     )  # fmt: skip
     return KMeansChoice(
         _result(fields, rows, labels, metric),

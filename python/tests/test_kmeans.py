@@ -226,6 +226,7 @@ BAD = [
     (lambda x: gradus.kmeans(x, 3, gpus=[0, 1], device="gpu:0"), gradus.UsageError, "`device` is 'gpu:0'; leave out one"),
     (lambda x: gradus.kmeans(x, 3, gpus=99), gradus.UnsupportedError, "GPU"),
     (lambda x: gradus.kmeans(x, 3, gpus=[0, 99]), gradus.UnsupportedError, "GPU"),
+    (lambda x: gradus.choose_clusters(x, [2, 3], gpus=99), gradus.UnsupportedError, "GPU"),
     (lambda x: gradus.kmeans_predict(x[:2], x, gpus=99), gradus.UnsupportedError, "GPU"),
     (lambda x: gradus.kmeans_transform(x[:2], x, gpus=99), gradus.UnsupportedError, "GPU"),
     (lambda x: gradus.kmeans_initial_centroids(x, 3, gpus=99), gradus.UnsupportedError, "GPU"),

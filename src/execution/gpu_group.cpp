@@ -54,11 +54,15 @@ Execution on_listed_gpus(Execution execution) {
   return first;
 }
 
-GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
+void check_gpus(const Execution& execution) {
   refuse_cpu_with_gpus(execution);
-  if (execution.communicator != nullptr)
+  if (!execution.gpus.empty() && execution.communicator != nullptr)
     throw UnsupportedError(about("gpus") + "with a communicator, each rank uses one GPU; start one rank for each GPU");
   for (const int gpu : execution.gpus) require_gpu(this_machine(), gpu);
+}
+
+GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
+  check_gpus(execution);
   group_ = take_group(execution.gpus);
 }
 

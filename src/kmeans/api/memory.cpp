@@ -28,9 +28,11 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
 }
 
 /// Estimates the memory of a fit that GPUs split into equal parts: the host memory of all parts, and the GPU memory of
-/// one.
+/// one. Points on a GPU are input there and a copy on the other GPUs.
 MemoryEstimate memory_on_gpus(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
   const std::int64_t parts = std::ssize(execution.gpus);
+  if (std::ranges::any_of(execution.gpus, [&](int gpu) { return gpu != shape.place.gpu; }))
+    shape.place = MemoryPlace::host();
   shape.points = std::max((shape.points + parts - 1) / parts, std::min(shape.points, options.clusters));
   MemoryEstimate memory = kmeans_memory(shape, options, execution::on_first_gpu(execution));
   memory.host *= static_cast<std::uint64_t>(parts);

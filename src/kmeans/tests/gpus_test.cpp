@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "gradus/kmeans_choose.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/on_gpu.hpp"
@@ -143,6 +144,48 @@ TYPED_TEST(KMeansGpus, take_arrays_on_a_gpu) {
   }
 }
 
+TYPED_TEST(KMeansGpus, choose_the_number_of_clusters) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(1301, 9, 8, Data::plain, KMeansInit::kmeans_plus_plus, true);
+  const KMeansMemory<T> memory = job.memory(0, 1301);
+  const tests::OnDevice<T> points(job.points.view());
+  const KMeansChoiceOptions numbers{.clusters = {1, 2, 5, 8}};
+  for (const bool standardize : {false, true}) {
+    job.options.standardize = standardize;
+    const KMeansChoice<T> one = kmeans_choose(job.points, job.options, numbers, memory, on_processor());
+    const auto compare = [&](const KMeansChoice<T>& found, const std::string& what) {
+      SCOPED_TRACE(what + (standardize ? ", standardized" : ""));
+      EXPECT_EQ(found.chosen, one.chosen);
+      EXPECT_EQ(tests::difference(one.result, found.result, 0, 1301), "");
+      EXPECT_TRUE(same_bits(one.result.standardized_centroids, found.result.standardized_centroids));
+      ASSERT_EQ(found.candidates.size(), one.candidates.size());
+      for (std::size_t index = 0; index < one.candidates.size(); ++index) {
+        const KMeansCandidate& expected = one.candidates[index];
+        const KMeansCandidate& candidate = found.candidates[index];
+        EXPECT_EQ(candidate.inertia, expected.inertia);
+        EXPECT_EQ(candidate.iterations, expected.iterations);
+        ASSERT_EQ(candidate.criteria.has_value(), expected.criteria.has_value());
+        if (!expected.criteria) continue;
+        EXPECT_EQ(candidate.criteria->silhouette, expected.criteria->silhouette);
+        EXPECT_EQ(candidate.criteria->davies_bouldin, expected.criteria->davies_bouldin);
+      }
+    };
+    for (const std::vector<int>& gpus : lists_of_gpus()) {
+      const std::string on = " on " + std::to_string(gpus.size()) + " GPUs";
+      compare(kmeans_choose(job.points, job.options, numbers, memory, on_gpus(gpus)), "host points" + on);
+      if (gpus.front() != 0 && gpus.size() == 1) continue;
+      KMeansMemory<T> there = memory;
+      std::vector<std::int32_t> labels(1301, -1);
+      there.labels = labels;
+      KMeansChoice<T> found = kmeans_choose(points.view(), job.options, numbers, there, on_gpus(gpus));
+      EXPECT_EQ(found.result.labels.size(), 0);
+      found.result.labels = Buffer<std::int32_t>(1301);
+      std::ranges::copy(labels, found.result.labels.data());
+      compare(found, "points on a GPU" + on);
+    }
+  }
+}
+
 TYPED_TEST(KMeansGpus, share_the_memory) {
   using T = TypeParam;
   const KMeansShape shape{.points = 1 << 20, .dimensions = 32, .element_bytes = static_cast<int>(sizeof(T))};
@@ -151,6 +194,9 @@ TYPED_TEST(KMeansGpus, share_the_memory) {
   const std::uint64_t of_two = kmeans_memory(shape, options, on_gpus({0, 0})).device;
   EXPECT_LT(of_two, of_one);
   EXPECT_GT(2 * of_two, of_one / 2);
+  const std::uint64_t chosen = kmeans_choose_memory(shape, {}, {.clusters = {2, 64}}, on_gpus({0, 0})).device;
+  EXPECT_GE(chosen, of_two);
+  EXPECT_LT(chosen, of_one);
 }
 
 TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {
