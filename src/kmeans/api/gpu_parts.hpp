@@ -7,6 +7,7 @@
 
 #include "execution/gpu_group.hpp"
 #include "execution/gpu_memory.hpp"
+#include "execution/request.hpp"
 #include "gradus/kmeans.hpp"
 #include "gradus/rows_of_rank.hpp"
 #include "kmeans/points/host_copy.hpp"
@@ -32,18 +33,15 @@ class GpuParts {
   /// must be in host memory.
   template <class Call>
   auto run(const KMeansMemory<T>& memory, const Call& call) {
-    for (const MemoryPlace place : {points_.place(), memory.weights.place()})
-      if (!place.is_host()) execution::wait_for_stream(place.gpu, execution_.stream);
+    const execution::NamedPlace places[] = {{points_.place(), "points"}, {memory.weights.place(), "weights"}};
+    execution::wait_for_data(places, execution_);
     Matrix<T> centroids;
     const MatrixView<const T> initial = in_host_memory(memory.initial_centroids, centroids);
     return group_.run([&](int rank, const Execution& here) {
       const execution::RowsForGpu<T> rows(part(points_, rank), here.gpu);
-      const VectorView<const T> weights = part(memory.weights, rank);
-      const execution::RowsForGpu<T> weights_there(
-          MatrixView<const T>(weights.data(), weights.size(), 1, weights.place()), here.gpu);
-      const MatrixView<const T> column = weights_there.view();
+      const execution::ElementsForGpu<T> weights(part(memory.weights, rank), here.gpu);
       KMeansMemory<T> own = memory;
-      own.weights = {column.data(), column.rows(), column.place()};
+      own.weights = weights.view();
       own.labels = part(memory.labels, rank);
       own.initial_centroids = initial;
       return call(rows.view(), own, here, rank);

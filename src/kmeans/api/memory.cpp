@@ -7,6 +7,7 @@
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/gpu_memory.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/estimate.hpp"
@@ -31,8 +32,7 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
 /// one. Points on a GPU are input there and a copy on the other GPUs.
 MemoryEstimate memory_on_gpus(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
   const std::int64_t parts = std::ssize(execution.gpus);
-  if (std::ranges::any_of(execution.gpus, [&](int gpu) { return gpu != shape.place.gpu; }))
-    shape.place = MemoryPlace::host();
+  shape.place = execution::place_for_each_gpu(shape.place, execution);
   shape.points = std::max((shape.points + parts - 1) / parts, std::min(shape.points, options.clusters));
   MemoryEstimate memory = kmeans_memory(shape, options, execution::on_first_gpu(execution));
   memory.host *= static_cast<std::uint64_t>(parts);
