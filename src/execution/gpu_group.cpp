@@ -99,6 +99,28 @@ void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
   }
 }
 
+std::vector<RowRange> GpuGroup::divide(std::int64_t rows, const PartMemory& needed) {
+  std::vector<PartGpu> gpus = part_gpus(execution_.gpus);
+  if (execution_.gpu_memory_limit > 0)
+    for (PartGpu& gpu : gpus) gpu.memory_bytes = std::min(gpu.memory_bytes, execution_.gpu_memory_limit);
+  std::vector<RowRange> shares = shares_of_gpus(rows, gpus, needed);
+  // A job that is small for its GPUs need not know their free memory. The question would start them one step earlier.
+  constexpr std::uint64_t parts_of_memory = 8;
+  const auto is_small = [&] {
+    for (std::size_t part = 0; part < gpus.size(); ++part)
+      if (needed(part, shares[part].rows) > gpus[part].memory_bytes / parts_of_memory) return false;
+    return true;
+  };
+  if (is_small()) return shares;
+  const std::vector<std::uint64_t> free =
+      run([](int /*rank*/, const Execution& here) { return gpu_memory_to_take(here); });
+  for (std::size_t part = 0; part < gpus.size(); ++part) {
+    const auto sharers = static_cast<std::uint64_t>(std::ranges::count(execution_.gpus, execution_.gpus[part]));
+    gpus[part].memory_bytes = std::min(gpus[part].memory_bytes, free[part] / sharers);
+  }
+  return shares_of_gpus(rows, gpus, needed);
+}
+
 void GpuGroup::describe(RunReport& report) const {
   report.threads *= size();
   std::string names;

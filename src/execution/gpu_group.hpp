@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "execution/gpu_shares.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/run_report.hpp"
 
@@ -48,6 +49,9 @@ class GpuGroup {
     run_all([&](int rank, const Execution& here) { results[static_cast<std::size_t>(rank)] = job(rank, here); });
     return results;
   }
+
+  /// Returns shares_of_gpus() for the free memory of the GPUs.
+  std::vector<RowRange> divide(std::int64_t rows, const PartMemory& needed);
 
   /// Changes the report of the first rank to describe the whole job.
   void describe(RunReport& report) const;

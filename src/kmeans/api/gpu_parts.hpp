@@ -1,9 +1,11 @@
-// Splits the rows of a k-means call over several GPUs (Execution::gpus). Each GPU gets consecutive rows.
+// Splits the rows of a k-means call over several GPUs (Execution::gpus). Each GPU gets consecutive rows, more of them
+// if it is faster or has more memory.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "execution/gpu_group.hpp"
 #include "execution/gpu_memory.hpp"
@@ -17,14 +19,16 @@ namespace gradus::kmeans_detail {
 template <class T>
 class GpuParts {
  public:
-  /// Each GPU gets at least one of `points`, so there are fewer parts than GPUs if there are fewer points.
-  GpuParts(MatrixView<const T> points, const Execution& execution)
-      : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_) {}
+  /// Each GPU gets at least one of `points`, so there are fewer parts than GPUs if there are fewer points. Throws
+  /// OutOfMemoryError if a GPU has no room for its part.
+  GpuParts(MatrixView<const T> points, const Execution& execution, const execution::PartMemory& needed)
+      : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_),
+        ranges_(group_.divide(points.rows(), needed)) {}
 
   /// Returns the part's view of data that has one row or element per point. An empty view stays empty.
   template <class View>
   View part(View whole, int rank) const {
-    const RowRange range = rows_of_rank(points_.rows(), rank, group_.size());
+    const RowRange& range = ranges_[static_cast<std::size_t>(rank)];
     if constexpr (requires { whole.slice(range.first, range.rows); }) return whole.slice(range.first, range.rows);
     else return whole.empty() ? whole : View(whole.data() + range.first, range.rows, whole.place());
   }
@@ -61,7 +65,7 @@ class GpuParts {
     double rechecked = 0;
     for (int rank = 0; rank < group_.size(); ++rank)
       rechecked += results[static_cast<std::size_t>(rank)].report.rechecked *
-                   static_cast<double>(rows_of_rank(points_.rows(), rank, group_.size()).rows);
+                   static_cast<double>(ranges_[static_cast<std::size_t>(rank)].rows);
     first.report.rechecked = rechecked / static_cast<double>(points_.rows());
     group_.describe(first.report);
     if (memory.labels.empty()) first.labels = std::move(labels);
@@ -88,6 +92,16 @@ class GpuParts {
   MatrixView<const T> points_;
   Execution execution_;
   execution::GpuGroup group_;
+  std::vector<RowRange> ranges_;
 };
+
+/// Returns a lower bound of the GPU memory of a part that compares points with the centroids of a model.
+template <class T>
+execution::PartMemory memory_of_model_parts(MatrixView<const T> centroids) {
+  return [centroids](std::size_t /*part*/, std::int64_t rows) {
+    return static_cast<std::uint64_t>(rows + centroids.rows()) * static_cast<std::uint64_t>(centroids.columns()) *
+           sizeof(T);
+  };
+}
 
 }  // namespace gradus::kmeans_detail

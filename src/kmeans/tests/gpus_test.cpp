@@ -29,7 +29,7 @@ Execution on_processor() {
   return execution;
 }
 
-/// Lists of GPUs: one GPU that plays several, and all GPUs of the machine if there are several.
+/// Lists of GPUs: one GPU that plays several, and, if the machine has several, all of them and uneven shares of two.
 std::vector<std::vector<int>> lists_of_gpus() {
   std::vector<std::vector<int>> lists{{0}, {0, 0}, {0, 0, 0}};
   std::vector<int> all;
@@ -38,6 +38,7 @@ std::vector<std::vector<int>> lists_of_gpus() {
   if (all.size() > 1) {
     lists.push_back(all);
     lists.push_back({all[1], all[0]});
+    lists.push_back({all[0], all[0], all[1]});  // uneven shares
   }
   return lists;
 }
