@@ -105,32 +105,36 @@ void add_device(Options& options, Session& session) {
 /// first.
 void add_gpus(Options& options, Session& session) {
   options.ineffective_if(
-      options.value("--gpus", "all|N|LIST",
-                    "share the job among all GPUs, the first N, or these, such as 0,2; the result has the same bits",
+      options.value("--gpus", "all|auto|N|LIST",
+                    "share the job among all GPUs, as many as pay, the first N, or these, such as 0,2; the result has "
+                    "the same bits",
                     [&session](const std::string& text) {
                       constexpr std::string_view name = "--gpus";
                       session.execution.gpus.clear();
                       session.gpu_count.reset();
+                      session.chooses_gpus = text == "auto";
+                      if (session.chooses_gpus) return;
                       if (text == "all") session.gpu_count = 0;
                       else if (text.find(',') == std::string::npos)
                         session.gpu_count = static_cast<int>(parse_whole(name, text, 1, most_gpus));
                       else session.execution.gpus = parse_whole_list(name, text, 0, most_gpus - 1);
                     },
-                    {.choices = {"all"}}),
+                    {.choices = {"all", "auto"}}),
       [&session]() -> std::string {
         if (session.names_gpu) return "--device names one GPU; leave out one of the two";
         return session.execution.device == Device::cpu ? "--device cpu uses no GPU; leave out one of the two" : "";
       });
 }
 
-/// Sets the GPUs that --gpus asks for. Throws UnsupportedError on ranks, and if there are not that many GPUs.
+/// Sets the GPUs that --gpus asks for by number. Throws UnsupportedError on ranks, and if there are not that many GPUs.
 void resolve_gpus(Session& session) {
   Execution& execution = session.execution;
-  if (!session.gpu_count && execution.gpus.empty()) return;
+  if (!session.gpu_count && !session.chooses_gpus && execution.gpus.empty()) return;
   if (session.job)
     throw UnsupportedError(
         "--gpus: mpirun has started several processes, and each uses one GPU; start one process for each GPU, without "
         "--gpus");
+  if (session.chooses_gpus) return;
   if (session.gpu_count) execution.gpus = execution::first_gpus(execution::this_machine(), *session.gpu_count);
   for (const int gpu : execution.gpus) execution::require_gpu(execution::this_machine(), gpu);
   execution = execution::on_listed_gpus(execution);

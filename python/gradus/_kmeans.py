@@ -257,7 +257,8 @@ def kmeans(
     .. </options>
 
     * `device`: "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
-    * `gpus`: GPUs that share the job: "all", the number of GPUs, or a list of their indices; None: one GPU at most
+    * `gpus`: GPUs that share the job: "all", the number of GPUs, a list of their indices, or "auto": as many as pay, by
+        a model of the time; None: one GPU at most
     * `variant`: a name in variants("kmeans"); None: the fastest with the exact result
     * `variant_options`: mapping; options of the named variant, such as {"lock": "clh_lock"} for "openmp_locked"
     * `threads`: int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl

@@ -39,6 +39,12 @@ std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
 
 }  // namespace
 
+bool has_idle_group(const std::vector<int>& gpus) {
+  IdleGroups& idle = idle_groups();
+  const std::lock_guard lock(idle.mutex);
+  return idle.groups.contains(gpus);
+}
+
 Execution on_first_gpu(Execution execution) {
   if (execution.gpus.empty()) return execution;
   refuse_cpu_with_gpus(execution);
@@ -54,15 +60,11 @@ Execution on_listed_gpus(Execution execution) {
   return first;
 }
 
-void check_gpus(const Execution& execution) {
+GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
   refuse_cpu_with_gpus(execution);
-  if (!execution.gpus.empty() && execution.communicator != nullptr)
+  if (execution.communicator != nullptr)
     throw UnsupportedError(about("gpus") + "with a communicator, each rank uses one GPU; start one rank for each GPU");
   for (const int gpu : execution.gpus) require_gpu(this_machine(), gpu);
-}
-
-GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
-  check_gpus(execution);
   group_ = take_group(execution.gpus);
 }
 

@@ -26,14 +26,14 @@ Execution on_first_gpu(Execution execution);
 /// on_first_gpu().
 Execution on_listed_gpus(Execution execution);
 
-/// Throws UsageError or UnsupportedError unless jobs can run on the GPUs of the request.
-void check_gpus(const Execution& execution);
+/// Returns true if an earlier job has connected these GPUs, and no job uses the group at the moment.
+bool has_idle_group(const std::vector<int>& gpus);
 
 /// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
 /// the same GPUs uses the group again.
 class GpuGroup {
  public:
-  /// Throws the errors of check_gpus(). `execution` must outlive the object.
+  /// Throws UsageError or UnsupportedError unless the job can run on these GPUs. `execution` must outlive the object.
   explicit GpuGroup(const Execution& execution);
   GpuGroup(const GpuGroup&) = delete;
   GpuGroup& operator=(const GpuGroup&) = delete;

@@ -106,7 +106,7 @@ std::vector<RowRange> shares_of_gpus(std::int64_t rows, std::span<const PartGpu>
     return true;
   };
   if (are_equal && fits_even()) return even;
-  // Shares of many rows begin at multiples of a granule, like those of rows_of_rank(), if all rooms allow it.
+  // As in rows_of_rank(), shares of many rows begin at multiples of a granule, if all rooms allow it.
   constexpr std::int64_t granule_of_many = 1024;
   std::int64_t granule = rows / static_cast<std::int64_t>(parts) >= 16 * granule_of_many ? granule_of_many : 1;
   const auto units_of = [&](std::int64_t some) { return some / granule; };

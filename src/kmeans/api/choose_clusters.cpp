@@ -8,7 +8,6 @@
 
 #include "core/phases.hpp"
 #include "execution/gpu_group.hpp"
-#include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/fit.hpp"
@@ -34,14 +33,12 @@ template <class T>
 void check(const ChoiceCall<T>& call) {
   const Execution one = execution::on_first_gpu(call.execution);
   execution::check_execution(one);
-  execution::check_gpus(call.execution);
   room::check_choice_options(call.options, call.choice, one);
   const std::vector<std::int64_t>& clusters = call.choice.clusters;
-  // Finds the first number of clusters that is larger than the number of points, if any.
   const auto too_many = std::ranges::upper_bound(clusters, call.points.rows());
   KMeansOptions options = call.options;
+  options.clusters = too_many == clusters.end() ? clusters.back() : *too_many;
   if (clusters.front() < 1) options.clusters = clusters.front();
-  else options.clusters = too_many == clusters.end() ? clusters.back() : *too_many;
   room::check_arguments(call.points, options, call.memory, one, true);
   const MemoryPlace place = call.memory.labels.place();
   if (!call.memory.labels.empty() && !place.is_host() && place != call.points.place())

@@ -2,11 +2,14 @@
 // with one GPU plays several of them. On a machine without a GPU, the tests are skipped with a message.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "execution/gpu_rates.hpp"
 #include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_gpus.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/on_gpu.hpp"
@@ -198,6 +201,33 @@ TYPED_TEST(KMeansGpus, share_the_memory) {
   const std::uint64_t chosen = kmeans_choose_memory(shape, {}, {.clusters = {2, 64}}, on_gpus({0, 0})).device;
   EXPECT_GE(chosen, of_two);
   EXPECT_LT(chosen, of_one);
+}
+
+TYPED_TEST(KMeansGpus, are_listed_if_they_pay) {
+  using T = TypeParam;
+  std::vector<int> usable;
+  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+    if (gpu.usable) usable.push_back(gpu.index);
+  for (const double speed : execution::rates_of(usable).speeds) EXPECT_TRUE(speed > 0.01 && speed < 10) << speed;
+  for (const int gpu : usable)
+    for (const int other : usable) {
+      if (gpu == other) continue;
+      EXPECT_EQ(execution::link_between(gpu, other), execution::link_between(other, gpu));
+    }
+  // A fit that is too small, and one that would take minutes on any one GPU and has room on it.
+  const int bytes = static_cast<int>(sizeof(T));
+  EXPECT_TRUE(kmeans_gpus({.points = 5000, .dimensions = 8, .element_bytes = bytes}, {.clusters = 10}).empty());
+  const KMeansShape large{.points = 1 << 22, .dimensions = 64, .element_bytes = bytes};
+  const std::vector<int> paying = kmeans_gpus(large, {.clusters = 1 << 18, .init = KMeansInit::random});
+  const std::set<int> different(paying.begin(), paying.end());
+  EXPECT_EQ(different.size(), paying.size());
+  if (usable.size() > 1) {
+    EXPECT_GT(paying.size(), 1U);
+    EXPECT_EQ(paying.front(), 0);
+  } else {
+    EXPECT_TRUE(paying.empty());
+  }
+  EXPECT_EQ(kmeans_gpus(large, {.clusters = 64}, on_gpus({0, 0})), (std::vector<int>{0, 0}));
 }
 
 TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {

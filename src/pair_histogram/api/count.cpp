@@ -1,13 +1,9 @@
 // pair_histogram()
-#include <array>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
-#include "execution/gpu_group.hpp"
-#include "execution/gpu_memory.hpp"
 #include "execution/report.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/pair_histogram.hpp"
@@ -24,24 +20,11 @@ namespace room = pair_histogram_detail;
 
 namespace {
 
-/// Returns the places of the views. Throws UsageError for a malformed view.
-template <class T>
-std::array<execution::NamedPlace, 4> check_views(MatrixView<const T> points, const PairHistogramMemory<T>& memory) {
-  execution::check_view(points, "points");
-  execution::check_view(memory.others, "others");
-  execution::check_view(memory.weights, "weights");
-  execution::check_view(memory.other_weights, "other weights");
-  return {{{points.place(), "points"},
-           {memory.others.place(), "others"},
-           {memory.weights.place(), "weights"},
-           {memory.other_weights.place(), "other weights"}}};
-}
-
 /// Returns the request. If a GPU holds the views, the request is set to run on that GPU.
 template <class T>
 Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& execution) {
   execution::check_execution(execution);
-  const std::array places = check_views(points, memory);
+  const std::array places = room::check_views(points, memory);
   return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
@@ -169,56 +152,34 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
   return result;
 }
 
-template <class T>
-PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
-                          const PairHistogramMemory<T>& memory, const Execution& execution, room::RankData data) {
-  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
-    return count(points, options, memory, here, ranks, data);
-  });
-}
-
-/// Makes a call with Execution::gpus. Each of the GPUs gets all points and counts a part of the pairs, as one of
-/// several ranks. Data that is on another GPU is copied to it.
-template <class T>
-PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
-                                  const PairHistogramMemory<T>& memory, const Execution& execution) {
-  const std::array places = check_views(points, memory);
-  execution::GpuGroup group(execution);
-  // The CPU cannot read data on a GPU, so its variants are refused before the data is examined.
-  if (!execution.variant.empty())
-    execution::check_device(core::find_variant(room::variants(), execution.variant, room::Room::name),
-                            execution::on_first_gpu(execution), room::Room::name);
-  execution::wait_for_data(places, execution);
-  std::vector<PairHistogramResult> results = group.run([&](int /*rank*/, const Execution& here) {
-    const execution::RowsForGpu<T> rows(points, here.gpu);
-    const execution::RowsForGpu<T> others(memory.others, here.gpu);
-    const execution::ElementsForGpu<T> weights(memory.weights, here.gpu);
-    const execution::ElementsForGpu<T> other_weights(memory.other_weights, here.gpu);
-    const PairHistogramMemory<T> own{others.view(), weights.view(), other_weights.view()};
-    return count(rows.view(), options, own, here, room::RankData::shared);
-  });
-  group.describe(results.front().report);
-  return std::move(results.front());
-}
-
 }  // namespace
+
+template <class T>
+PairHistogramResult room::count(MatrixView<const T> points, const PairHistogramOptions& options,
+                                const PairHistogramMemory<T>& memory, const Execution& execution, RankData data) {
+  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
+    return gradus::count(points, options, memory, here, ranks, data);
+  });
+}
 
 namespace detail {
 
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return count_on_gpus(points, options, memory, execution);
-  return count(points, options, memory, execution, room::RankData::compared);
+  if (execution::is_for_several_gpus(execution)) return room::count_on_gpus(points, options, memory, execution);
+  return room::count(points, options, memory, execution, room::RankData::compared);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                   \
-  template PairHistogramResult pair_histogram(MatrixView<const T>, const PairHistogramOptions&, \
-                                              const PairHistogramMemory<T>&, const Execution&)
+}  // namespace detail
+
+#define GRADUS_INSTANTIATE(T)                                                                                \
+  template PairHistogramResult room::count(MatrixView<const T>, const PairHistogramOptions&,                 \
+                                           const PairHistogramMemory<T>&, const Execution&, room::RankData); \
+  template PairHistogramResult detail::pair_histogram(MatrixView<const T>, const PairHistogramOptions&,      \
+                                                      const PairHistogramMemory<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
-
-}  // namespace detail
 
 }  // namespace gradus
