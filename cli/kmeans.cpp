@@ -32,6 +32,7 @@
 #include "execution/gpu_group.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
+#include "gradus/kmeans_gpus.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
@@ -592,6 +593,15 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
   add_stall_option(options, session);
 }
 
+/// Returns the GPUs of `--gpus auto`.
+std::vector<int> gpus_that_pay(const Arguments& arguments, const files::Points& points, const Execution& execution) {
+  return kmeans_gpus({.points = points.rows(),
+                      .dimensions = points.columns(),
+                      .element_bytes = points.type() == files::ElementType::f32 ? 4 : 8,
+                      .weighted = arguments.is_weighted()},
+                     arguments.options, execution);
+}
+
 int run_kmeans(Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
   take_checkpoint_requests(arguments.options.checkpoint, session);
@@ -616,6 +626,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
     for (const FileRows& file : files.files)
       require_no_input_overwritten(output_files(arguments, session), {file.path});
   });
+  if (session.chooses_gpus) session.execution.gpus = gpus_that_pay(arguments, files.points, session.execution);
   try {
     return files.points.type() == files::ElementType::f32
                ? cluster<float>(arguments, session, files, gpu_start, start)

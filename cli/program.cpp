@@ -29,6 +29,7 @@
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "execution/devices.hpp"
+#include "execution/gpu_group.hpp"
 #include "files/file.hpp"
 #include "gradus/error.hpp"
 
@@ -104,18 +105,21 @@ void add_device(Options& options, Session& session) {
 /// Errors in the command line are thus reported without a search for GPUs.
 void add_gpus(Options& options, Session& session) {
   options.ineffective_if(
-      options.value("--gpus", "all|N|LIST",
-                    "share the job among all GPUs, the first N, or these, such as 0,2; the result has the same bits",
+      options.value("--gpus", "all|auto|N|LIST",
+                    "share the job among all GPUs, as many as pay, the first N, or these, such as 0,2; the result has "
+                    "the same bits",
                     [&session](const std::string& text) {
                       constexpr std::string_view name = "--gpus";
                       session.execution.gpus.clear();
                       session.gpu_count.reset();
+                      session.chooses_gpus = text == "auto";
+                      if (session.chooses_gpus) return;
                       if (text == "all") session.gpu_count = 0;
                       else if (text.find(',') == std::string::npos)
                         session.gpu_count = static_cast<int>(parse_whole(name, text, 1, most_gpus));
                       else session.execution.gpus = parse_whole_list(name, text, 0, most_gpus - 1);
                     },
-                    {.choices = {"all"}}),
+                    {.choices = {"all", "auto"}}),
       [&session]() -> std::string {
         if (session.names_gpu) return "--device names one GPU; leave out one of the two";
         return session.execution.device == Device::cpu ? "--device cpu uses no GPU; leave out one of the two" : "";
@@ -126,17 +130,16 @@ void add_gpus(Options& options, Session& session) {
 /// has too few GPUs.
 void resolve_gpus(Session& session) {
   Execution& execution = session.execution;
-  if (!session.gpu_count && execution.gpus.empty()) return;
+  if (!session.gpu_count && !session.chooses_gpus && execution.gpus.empty()) return;
   if (session.job)
     throw UnsupportedError(
         "--gpus: a launcher has started several processes, and each uses one GPU; start one process for each GPU, "
         "without "
         "--gpus");
+  if (session.chooses_gpus) return;
   if (session.gpu_count) execution.gpus = execution::first_gpus(execution::this_machine(), *session.gpu_count);
   for (const int gpu : execution.gpus) execution::require_gpu(execution::this_machine(), gpu);
-  execution.device = Device::gpu;
-  execution.gpu = execution.gpus.front();
-  if (execution.gpus.size() == 1) execution.gpus.clear();
+  execution = execution::on_listed_gpus(execution);
 }
 
 void add_limits(Options& options, Execution& execution) {

@@ -59,6 +59,7 @@ struct Session {
   Execution execution;
   bool names_gpu = false;        ///< true if --device names a GPU by its number
   std::optional<int> gpu_count;  ///< the number of GPUs that --gpus requests; 0: all
+  bool chooses_gpus = false;     ///< true if --gpus requests as many GPUs as pay
   bool json = false;
   bool quiet = false;
   bool colour = false;      ///< true if standard output is a terminal and NO_COLOR is not set

@@ -63,7 +63,8 @@
 /// ranks use the CPU, or all use GPUs of one compute capability (otherwise UsageError), and their data is in host
 /// memory.
 ///
-/// GPUs: with Execution::gpus, every GPU gets all points and counts a part of the pairs. The data is in host memory.
+/// GPUs: with Execution::gpus, every GPU gets all points and counts a part of the pairs. Data on one of these GPUs is
+/// used there in place and copied to the others.
 ///
 /// Complexity: the job examines at most O(n^2) pairs. If the largest edge is much smaller than the extent of the
 /// points, the job examines O(n) times the number of neighbours of a point. If bins are wide, the job counts whole

@@ -61,7 +61,7 @@ int narrow(const char* name, std::int64_t number) {
   return static_cast<int>(std::max<std::int64_t>(number, std::numeric_limits<int>::min()));
 }
 
-/// The GPUs of a call: "all", the number of GPUs, or a list of their indices.
+/// The GPUs of a call: "all", "auto", the number of GPUs, or a list of their indices.
 using GpuList = std::vector<std::int64_t>;
 using GpuChoice = std::variant<std::string, std::int64_t, GpuList>;
 
@@ -78,7 +78,7 @@ std::vector<int> indices_of(const GpuList& given) {
 std::vector<int> gpus_of(const GpuChoice& choice) {
   if (const auto* const list = std::get_if<GpuList>(&choice)) return indices_of(*list);
   if (const auto* const name = std::get_if<std::string>(&choice)) {
-    if (*name != "all") throw UsageError(about("gpus") + "'" + *name + "' is not 'all', a number or a list of indices");
+    if (*name != "all") throw UsageError(about("gpus") + "'" + *name + "' is not 'all', 'auto', a number or a list of indices");
     return first_gpus(0);
   }
   const std::int64_t count = std::get<std::int64_t>(choice);
@@ -87,14 +87,15 @@ std::vector<int> gpus_of(const GpuChoice& choice) {
 }
 
 /// Sets the GPUs of the call. `device` must not contradict them.
-void set_gpus(Execution& execution, const std::optional<GpuChoice>& choice, const std::string& device) {
+void set_gpus(Request& request, const std::optional<GpuChoice>& choice, const std::string& device) {
   if (!choice) return;
+  Execution& execution = request.execution;
   if (execution.device == Device::cpu || device.find(':') != std::string::npos)
     throw UsageError(about("gpus") + "`device` is '" + device + "'; leave out one of the two");
+  request.chooses_gpus = *choice == GpuChoice("auto");
+  if (request.chooses_gpus) return;
   execution.gpus = gpus_of(*choice);
-  execution.device = Device::gpu;
-  execution.gpu = execution.gpus.front();
-  if (execution.gpus.size() == 1) execution.gpus.clear();
+  execution = on_listed_gpus(execution);
 }
 
 /// Returns 1 in a forked child that lost its threads. Otherwise, if OMP_NUM_THREADS or threadpoolctl sets a limit below
@@ -114,7 +115,7 @@ Request make_request(const std::string& device, const std::optional<GpuChoice>& 
   Execution& execution = request.execution;
   set_device(execution, device);
   request.names_gpu = device.find(':') != std::string::npos;
-  set_gpus(execution, gpus, device);
+  set_gpus(request, gpus, device);
   execution.variant = std::move(variant).value_or("");
   if (threads && *threads < 1)
     throw UsageError(about("threads") + std::to_string(*threads) + "; 1 is the minimum, None stands for all cores");

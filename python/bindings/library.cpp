@@ -6,6 +6,7 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/gpu_memory.hpp"
 #include "execution/request.hpp"
 
@@ -14,6 +15,7 @@ namespace gradus::python {
 const execution::Machine& this_machine() { return execution::this_machine(); }
 std::string why_no_gpu() { return execution::why_no_gpu(execution::this_machine()); }
 std::vector<int> first_gpus(int count) { return execution::first_gpus(execution::this_machine(), count); }
+Execution on_listed_gpus(const Execution& execution) { return execution::on_listed_gpus(execution); }
 std::optional<int> gpu_of_memory(const void* address) { return execution::gpu_of_memory(address); }
 void wait_for_stream(int gpu, void* stream) { execution::wait_for_stream(gpu, stream); }
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream) {

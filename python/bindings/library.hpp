@@ -21,6 +21,7 @@ namespace gradus::python {
 GRADUS_EXPORT const execution::Machine& this_machine();
 GRADUS_EXPORT std::string why_no_gpu();
 GRADUS_EXPORT std::vector<int> first_gpus(int count);
+GRADUS_EXPORT Execution on_listed_gpus(const Execution& execution);
 GRADUS_EXPORT std::optional<int> gpu_of_memory(const void* address);
 GRADUS_EXPORT void wait_for_stream(int gpu, void* stream);
 GRADUS_EXPORT void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);

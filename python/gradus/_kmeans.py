@@ -257,7 +257,8 @@ def kmeans(
     .. </options>
 
     * `device`: "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
-    * `gpus`: GPUs that share the job: "all", the number of GPUs, or a list of their indices; None: one GPU at most
+    * `gpus`: GPUs that share the job: "all", the number of GPUs, a list of their indices, or "auto": as many as pay, by
+        a model of the time; None: one GPU at most
     * `variant`: a name in variants("kmeans"); None: the fastest with the exact result
     * `variant_options`: mapping; options of the named variant, such as {"lock": "clh_lock"} for "openmp_locked"
     * `threads`: int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
@@ -327,6 +328,7 @@ def choose_clusters(
     seed: int = 0,
     # </options>
     device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     threads: int | None = None,
     pinning: str = "none",
@@ -362,7 +364,7 @@ def choose_clusters(
     labels = _arrays.new((len(rows),), _LABEL, rows, number)
     fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(
         rows, labels, _cluster_counts(clusters), criterion, silhouette_points, weighed, options,
-        request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+        request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus),
     )  # fmt: skip
     return KMeansChoice(
         _result(fields, rows, labels, metric),

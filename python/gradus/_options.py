@@ -182,7 +182,7 @@ def _gpu_choice(gpus: Any) -> int | str | list[int] | None:
     except TypeError:
         chosen = None
     if chosen is None or isinstance(gpus, bool):
-        raise UsageError.about("gpus", f"{gpus!r}; 'all', a number or a list of indices is needed")
+        raise UsageError.about("gpus", f"{gpus!r}; 'all', 'auto', a number or a list of indices is needed")
     for gpu in chosen:
         if not -(2**31) <= gpu < 2**31:
             raise UsageError.about("gpus", f"{gpu} is out of range")

@@ -593,7 +593,8 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
     .. </options>
     device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
-    gpus : "all", int or list of int; GPUs that share a job: all, their number, or their indices; None: one at most
+    gpus : "all", "auto", int or list of int; GPUs that share a job: all, as many as pay, their number, or their
+        indices; None: one at most
     variant : a name in `gradus.variants("kmeans")`; None: the fastest with the exact result
     threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
     memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
@@ -613,7 +614,7 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     _parameter_constraints = {
         **_BaseKMeans._parameter_constraints,
         "copy_x": ["boolean"],
-        "gpus": [StrOptions({"all"}), _AT_LEAST_ONE, list, tuple, None],
+        "gpus": [StrOptions({"all", "auto"}), _AT_LEAST_ONE, list, tuple, None],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         **{name: _constraint(option_rows("kmeans")[name]) for name in _OPTIONS},
     }

@@ -179,7 +179,7 @@ PeerSums::PeerSums(int rank, std::span<const int> gpus)
   stream.wait();
   void* flag = nullptr;
   check(cudaHostAlloc(&flag, sizeof(int), cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
-  abort_ = static_cast<int*>(flag);
+  abort_.reset(static_cast<int*>(flag));
   *abort_ = 0;
   void* on_gpu = nullptr;
   check(cudaHostGetDevicePointer(&on_gpu, flag, 0), "cudaHostGetDevicePointer");

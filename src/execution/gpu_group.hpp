@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "execution/gpu_shares.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/run_report.hpp"
 
@@ -17,9 +18,16 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
-/// Returns the same request, but only for the first GPU of its list. Without a list of GPUs, returns the request
-/// unchanged.
+/// Returns the request for the first of its GPUs alone. Without a list of GPUs, returns the request unchanged. Throws
+/// UsageError if the request lists GPUs and asks for the CPU.
 Execution on_first_gpu(Execution execution);
+
+/// Returns the request for its GPUs, in which a list of one GPU has become a request for this GPU. Throws the error of
+/// on_first_gpu().
+Execution on_listed_gpus(Execution execution);
+
+/// Returns true if an earlier job has connected these GPUs, and no job uses the group at the moment.
+bool has_idle_group(const std::vector<int>& gpus);
 
 /// The ranks of a job on several GPUs. Connecting GPUs takes long, so a group outlives its job, and a later job on the
 /// same GPUs uses the group again.
@@ -42,6 +50,9 @@ class GpuGroup {
     run_all([&](int rank, const Execution& here) { results[static_cast<std::size_t>(rank)] = job(rank, here); });
     return results;
   }
+
+  /// Returns shares_of_gpus() for the free memory of the GPUs.
+  std::vector<RowRange> divide(std::int64_t rows, const PartMemory& needed);
 
   /// Changes the report of the first rank so that it describes the whole job.
   void describe(RunReport& report) const;

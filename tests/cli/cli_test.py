@@ -142,6 +142,7 @@ class Usage(ProgramCase):
             (2, ["0,"], ["--gpus", "a value is empty"]),
             (2, ["0,x"], ["--gpus", "'x'"]),
             (2, ["0,-1"], ["--gpus", "'-1'"]),
+            (2, ["auto", "--device", "cpu"], ["--gpus has no effect", "--device cpu"]),
             (2, ["all", "--device", "cpu"], ["--gpus has no effect", "--device cpu"]),
             (2, ["0,1", "--device", "gpu:1"], ["--gpus has no effect", "--device names one GPU"]),
             (4, ["1024"], ["GPU"]),
@@ -150,7 +151,17 @@ class Usage(ProgramCase):
         for job in jobs:
             for status, value, says in values:
                 self.refused(status, *job, "--gpus=" + value[0], *value[1:], says=says)
-        self.assertIn("--gpus all|N|LIST", self.succeed("kmeans", "--help").stdout)
+        self.assertIn("--gpus all|auto|N|LIST", self.succeed("kmeans", "--help").stdout)
+
+    def test_gpus_that_pay(self):
+        points = self.path("points.npy")
+        self.succeed("generate", "uniform", "-n", 20, "-d", 3, "-o", points)
+        for job in (("kmeans", points, "-k", 2), ("kmeans", points, "-k", "2..4"), ("predict", points, points),
+                    ("pair-histogram", points, "--bin-width", 1, "--bins", 3)):
+            usual, chosen = (json.loads(self.succeed(*job, *more, "--json").stdout) for more in ((), ("--gpus", "auto")))
+            for name in ("inertia", "counts", "clusters"):
+                self.assertEqual(usual.get(name), chosen.get(name))
+        self.refused(3, "kmeans", points, "-k", 21, "--gpus", "auto", says=["only 20 points"])
 
     def test_errors_as_json(self):
         self.refused_as_json(2, "nothing")

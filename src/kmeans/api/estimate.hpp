@@ -34,6 +34,10 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
 /// two amounts, for seeding and for the variant, because seeding frees its memory before the variant allocates.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
+/// Returns the memory of one part of a fit on several GPUs: of `rows` of the points that `shape` describes.
+MemoryEstimate memory_of_part(KMeansShape shape, const KMeansOptions& options, const Execution& execution,
+                              std::size_t part, std::int64_t rows);
+
 // The functions below are for estimates of several fits whose results are kept.
 
 /// Returns the options of a fit with `clusters` clusters to points that are already standardized.

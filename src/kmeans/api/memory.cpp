@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
@@ -27,24 +28,41 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
   return memory;
 }
 
-/// Estimates the memory of a fit that GPUs split into equal parts: the host memory of all parts, and the GPU memory of
-/// one.
-MemoryEstimate memory_on_gpus(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
-  const std::int64_t parts = std::ssize(execution.gpus);
-  shape.points = std::max((shape.points + parts - 1) / parts, std::min(shape.points, options.clusters));
-  MemoryEstimate memory = kmeans_memory(shape, options, execution::on_first_gpu(execution));
-  memory.host *= static_cast<std::uint64_t>(parts);
+/// Estimates the memory of a fit on several GPUs: the host memory of all parts, and the GPU memory of the part that
+/// needs most, if other programs leave enough free memory on each GPU.
+MemoryEstimate memory_on_gpus(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
+  execution::refuse_cpu_with_gpus(execution);
+  const std::vector<execution::PartGpu> gpus = execution::part_gpus(execution.gpus);
+  const std::vector<RowRange> shares = execution::shares_of_gpus(
+      std::max(shape.points, std::ssize(gpus)), gpus, [](std::size_t, std::int64_t) -> std::uint64_t { return 0; });
+  MemoryEstimate memory;
+  for (std::size_t part = 0; part < gpus.size(); ++part) {
+    const MemoryEstimate own =
+        room::memory_of_part(shape, options, execution, part, std::min(shares[part].rows, shape.points));
+    memory.host += own.host;
+    memory.device = std::max(memory.device, own.device);
+  }
   return memory;
 }
 
 }  // namespace
 
+MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& options, const Execution& execution,
+                                    std::size_t part, std::int64_t rows) {
+  Execution here = execution::on_first_gpu(execution);
+  here.gpu = execution.gpus[part];
+  if (shape.place != MemoryPlace::on_gpu(here.gpu)) shape.place = MemoryPlace::host();
+  // A fit has at least as many points as clusters, but a part of it may have fewer.
+  shape.points = std::max(rows, std::min(shape.points, options.clusters));
+  MemoryEstimate memory = kmeans_memory(shape, options, here);
+  if (shape.place.is_host() && shape.points > rows)
+    memory.device -= static_cast<std::uint64_t>((shape.points - rows) * shape.dimensions * shape.element_bytes);
+  return memory;
+}
+
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
-  if (!execution.gpus.empty()) {
-    execution::refuse_cpu_with_gpus(execution);
-    return memory_on_gpus(shape, options, execution);
-  }
+  if (!execution.gpus.empty()) return memory_on_gpus(shape, options, execution);
   execution::check_execution(execution);
   room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);

@@ -4,6 +4,7 @@
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/gpu_memory.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/api/steps.hpp"
 #include "pair_histogram/arrange.hpp"
@@ -68,7 +69,9 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
                                      const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
   if (execution::is_for_several_gpus(execution)) {
-    MemoryEstimate memory = pair_histogram_memory(shape, options, execution::on_first_gpu(execution));
+    PairHistogramShape part = shape;
+    part.place = execution::place_for_each_gpu(shape.place, execution);
+    MemoryEstimate memory = pair_histogram_memory(part, options, execution::on_first_gpu(execution));
     memory.host *= execution.gpus.size();
     return memory;
   }
