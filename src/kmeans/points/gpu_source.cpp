@@ -29,11 +29,11 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
     return *plan;
   }
   const std::uint64_t least = least_gpu_bytes(job);
-  throw OutOfMemoryError(
-      "the job needs " + std::to_string(least) + " bytes (" + core::size_text(least) +
-      ") of the GPU's memory even if the points stay in host memory, but " +
-      (is_granted ? "only " + core::size_text(available) + " are free; use the CPU"
-                  : "the limit allows only " + std::to_string(limit) + "; allow at least that, or use the CPU"));
+  throw OutOfMemoryError("the job needs " + core::size_text(least) +
+                         " of the GPU's memory even if the points stay in host memory, but " +
+                         (is_granted ? "only " + core::size_text(available) + " are free; use the CPU"
+                                     : "the limit allows only " + core::size_text(limit) +
+                                           "; allow at least as much as the job needs, or use the CPU"));
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #include "kmeans/points/gpu_tier.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/text.hpp"
 #include "kmeans/assign/tensor_limits.hpp"
@@ -16,6 +17,8 @@ constexpr std::int64_t most_block_rows = std::int64_t{1} << 20;
 /// Blocks with fewer rows have too few tiles for a GPU.
 constexpr std::int64_t good_block_rows = std::int64_t{1} << 16;
 constexpr std::int64_t least_block_rows = 256;
+/// Rate of copies from pinned host memory to a GPU, in bytes per second (PCI Express 5.0).
+constexpr double copying = 50e9;
 constexpr std::uint64_t small_buffers = std::uint64_t{256} << 10;
 
 std::uint64_t wide(std::int64_t number) { return static_cast<std::uint64_t>(number); }
@@ -130,7 +133,6 @@ double bytes_of_a_pass(const GpuTierPlan& plan, const Shape& shape, double share
 bool copies_whole_blocks(double share_read, const Shape& shape) {
   // Rates of a large GPU, in bytes and operations per second. Single points are read at less than half the rate of
   // copies.
-  constexpr double copying = 50e9;
   constexpr double reading = 20e9;
   constexpr double multiplying = 5e14;
   const double bytes = static_cast<double>(shape.dimensions) * shape.element_bytes;
@@ -141,12 +143,12 @@ bool copies_whole_blocks(double share_read, const Shape& shape) {
 
 std::string text_of(const GpuTierPlan& plan, const Shape& shape) {
   if (plan.tier == GpuTier::resident) return "the points are on the GPU";
-  const auto size = [](double bytes) { return core::size_text(static_cast<std::uint64_t>(bytes)); };
-  if (plan.tier == GpuTier::filter_copy)
-    return "16-bit copy on the GPU, points in host memory: an iteration copies at most " +
-           size(bytes_of_a_pass(plan, shape, 1));
-  const double bytes = bytes_of_a_pass(plan, shape, 0);
-  return "points in host memory: an iteration copies at least " + size(bytes);
+  const bool has_copy = plan.tier == GpuTier::filter_copy;
+  const double bytes = bytes_of_a_pass(plan, shape, has_copy ? 1 : 0);
+  const double seconds = std::round(100 * bytes / copying) / 100;
+  return std::string(has_copy ? "16-bit copy on the GPU, points" : "points") +
+         " in host memory: an iteration copies at " + (has_copy ? "most " : "least ") +
+         core::size_text(static_cast<std::uint64_t>(bytes)) + ", about " + core::number_text(seconds) + " s at 50 GB/s";
 }
 
 }  // namespace gradus::kmeans_detail
