@@ -29,8 +29,8 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
     return *plan;
   }
   const std::uint64_t least = least_gpu_bytes(job);
-  throw OutOfMemoryError("the job needs " + core::size_text(least) +
-                         " of the GPU's memory even if the points stay in host memory, but " +
+  throw OutOfMemoryError("even with the points in host memory, the job needs " + core::size_text(least) +
+                         " of the GPU's memory, but " +
                          (is_granted ? "only " + core::size_text(available) + " are free; use the CPU"
                                      : "the limit allows only " + core::size_text(limit) +
                                            "; allow at least as much as the job needs, or use the CPU"));

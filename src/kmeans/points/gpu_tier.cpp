@@ -67,12 +67,14 @@ struct Sizes {
   }
 };
 
-/// Cuts the rows into blocks of equal size, of at most `most` rows.
-std::int64_t even_block(std::int64_t rows, std::int64_t most) {
+/// Returns the rows of a block, at most `most`. Small jobs are cut evenly and use all their memory. Large blocks
+/// consist of a tile, or two, for each multiprocessor of an NVIDIA H200, so that all multiprocessors finish together.
+std::int64_t rows_of_a_block(std::int64_t rows, std::int64_t most) {
+  constexpr std::int64_t granule = 132 * 256;
   const std::int64_t blocks = (rows + most - 1) / most;
   const std::int64_t even = (rows + blocks - 1) / blocks;
-  // Whole tiles are faster, but small jobs use the memory that they have.
-  return even >= good_block_rows ? std::min(most, (even + 1023) / 1024 * 1024) : even;
+  if (even < good_block_rows) return even;
+  return std::min(most, even + granule - 1) / granule * granule;
 }
 
 GpuTierPlan plan_of_blocks(const Sizes& sizes, std::int64_t block_rows, std::uint64_t available) {
@@ -105,7 +107,7 @@ std::optional<GpuTierPlan> plan_host_rows(const HostRowsJob& job, std::uint64_t 
   // faster.
   const std::int64_t least = std::min(good_block_rows, std::max(sizes.n / 16, least_block_rows));
   for (std::int64_t most = std::min(most_block_rows, sizes.n); most >= least; most /= 2) {
-    const std::int64_t rows = even_block(sizes.n, most);
+    const std::int64_t rows = rows_of_a_block(sizes.n, most);
     const std::int64_t blocks = (sizes.n + rows - 1) / rows;
     if (sizes.with_block(rows) + wide(blocks) * sizes.kept_block(rows) <= available)
       return plan_of_blocks(sizes, rows, available);
@@ -115,7 +117,7 @@ std::optional<GpuTierPlan> plan_host_rows(const HostRowsJob& job, std::uint64_t 
       std::max((available - sizes.always) / 2, sizes.with_block(least_block_rows) - sizes.always);
   const auto most = static_cast<std::int64_t>(
       std::clamp(half / sizes.block_row - wide(least_block_rows), wide(least_block_rows), wide(most_block_rows)));
-  return plan_of_blocks(sizes, even_block(sizes.n, most), available);
+  return plan_of_blocks(sizes, rows_of_a_block(sizes.n, most), available);
 }
 
 std::uint64_t least_gpu_bytes(const HostRowsJob& job) {
