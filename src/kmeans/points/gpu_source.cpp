@@ -18,7 +18,9 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
   const bool is_granted = limit == 0 || resident.bytes <= limit;
   if (is_granted && cuda::has_free_memory(resident.bytes)) return resident;
   if (!needs.host_rows || point_bytes == 0) {
-    execution::check_gpu_memory(resident.bytes, execution);
+    // If the library has chosen the GPU, the points fit the limit. Only their copy of unit length may exceed it.
+    if (execution.device == Device::gpu || !execution.variant.empty())
+      execution::check_gpu_memory(resident.bytes, execution);
     cuda::require_free_memory(resident.bytes);
     return resident;
   }
