@@ -29,12 +29,14 @@ bool pin(std::uintptr_t begin, std::uintptr_t end) {
   return is_pinned;
 }
 
-/// The pages that objects of this process have pinned. A page cannot be pinned twice, so objects share pages.
+/// The pages that objects of this process have pinned. A page cannot be pinned twice, so objects share pages. Lock the
+/// mutex during all calls.
 class PinnedPages {
  public:
+  std::mutex mutex;
+
   /// Pins the pages, and returns the first addresses of their parts. Returns nothing if the driver refuses a part.
   std::vector<std::uintptr_t> take(std::uintptr_t begin, std::uintptr_t end) {
-    const std::lock_guard lock(mutex_);
     std::vector<std::uintptr_t> taken;
     for (std::uintptr_t at = begin; at < end;) {
       const auto later = parts_.upper_bound(at);
@@ -47,7 +49,7 @@ class PinnedPages {
       }
       const std::uintptr_t stop = later == parts_.end() ? end : std::min(end, later->first);
       if (!pin(at, stop)) {
-        release_locked(taken);
+        release(taken);
         return {};
       }
       parts_[at] = {stop, 1};
@@ -58,12 +60,15 @@ class PinnedPages {
   }
 
   void release(std::span<const std::uintptr_t> taken) {
-    const std::lock_guard lock(mutex_);
-    release_locked(taken);
+    for (const std::uintptr_t first : taken) {
+      const auto found = parts_.find(first);
+      if (--found->second.users > 0) continue;
+      if (cudaHostUnregister(reinterpret_cast<void*>(first)) != cudaSuccess) cudaGetLastError();
+      parts_.erase(found);
+    }
   }
 
-  bool has_any_of(std::uintptr_t begin, std::uintptr_t end) {
-    const std::lock_guard lock(mutex_);
+  bool has_any_of(std::uintptr_t begin, std::uintptr_t end) const {
     const auto later = parts_.lower_bound(end);
     return later != parts_.begin() && std::prev(later)->second.end > begin;
   }
@@ -74,16 +79,6 @@ class PinnedPages {
     int users;
   };
 
-  void release_locked(std::span<const std::uintptr_t> taken) {
-    for (const std::uintptr_t first : taken) {
-      const auto found = parts_.find(first);
-      if (--found->second.users > 0) continue;
-      if (cudaHostUnregister(reinterpret_cast<void*>(first)) != cudaSuccess) cudaGetLastError();
-      parts_.erase(found);
-    }
-  }
-
-  std::mutex mutex_;
   std::map<std::uintptr_t, Part> parts_;  ///< by first address
 };
 
@@ -113,6 +108,7 @@ RegisteredMemory::RegisteredMemory(const void* data, std::size_t bytes)
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::uintptr_t begin = address / page * page;
   const std::uintptr_t end = (address + bytes + page - 1) / page * page;
+  const std::lock_guard lock(pinned_pages().mutex);
   if (!pinned_pages().has_any_of(begin, end) && use_pinned_memory(bytes)) return;
   parts_ = pinned_pages().take(begin, end);
   if (parts_.empty() || find_address()) return;
@@ -147,7 +143,9 @@ bool RegisteredMemory::find_address() {
 }
 
 RegisteredMemory::~RegisteredMemory() {
-  if (!parts_.empty()) pinned_pages().release(parts_);
+  if (parts_.empty()) return;
+  const std::lock_guard lock(pinned_pages().mutex);
+  pinned_pages().release(parts_);
 }
 
 void RegisteredMemory::copy_to_gpu(void* to, std::size_t offset, std::size_t bytes, const Stream& stream) const {
