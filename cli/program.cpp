@@ -146,7 +146,7 @@ void add_limits(Options& options, Execution& execution) {
   options.bytes("--memory-limit", execution.memory_limit,
                 "refuse a job that needs more memory than this, such as 500M or 1.5G [free memory]");
   options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
-                "refuse a job that needs more GPU memory than this [free GPU memory]");
+                "use no more GPU memory than this, such as 8G [free GPU memory]");
 }
 
 void add_job_options(Options& options, Session& session, std::string_view problem) {

@@ -86,9 +86,9 @@ core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, co
   found.bad_row = static_cast<std::int64_t>(first_bad / static_cast<Word>(d));
   found.bad_column = static_cast<std::int64_t>(first_bad % static_cast<Word>(d));
   T value{};
-  check(
-      cudaMemcpyAsync(&value, rows.row(found.bad_row) + found.bad_column, sizeof value, cudaMemcpyDeviceToHost, stream),
-      "cudaMemcpyAsync");
+  // The rows may be in pinned host memory.
+  check(cudaMemcpyAsync(&value, rows.row(found.bad_row) + found.bad_column, sizeof value, cudaMemcpyDefault, stream),
+        "cudaMemcpyAsync");
   stream.wait();
   found.bad_value = static_cast<double>(value);
   return found;

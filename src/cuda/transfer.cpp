@@ -153,10 +153,24 @@ void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& s
   download(from.data(), to, count, staging, threads, stream);
 }
 
-void require_free_memory(std::uint64_t bytes) {
+namespace {
+
+struct FreeMemory {
   std::size_t free = 0;
   std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+};
+FreeMemory free_memory() {
+  FreeMemory found;
+  check(cudaMemGetInfo(&found.free, &found.total), "cudaMemGetInfo");
+  return found;
+}
+
+}  // namespace
+
+bool has_free_memory(std::uint64_t bytes) { return bytes <= free_memory().free; }
+
+void require_free_memory(std::uint64_t bytes) {
+  const auto [free, total] = free_memory();
   if (bytes > free)
     throw OutOfMemoryError("the job needs " + std::to_string(bytes) + " bytes of GPU memory, but only " +
                            std::to_string(free) + " of " + std::to_string(total) + " bytes are free");

@@ -55,6 +55,8 @@ template <class T>
 void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
               const Stream& stream);
 
+/// Returns true if the current GPU has at least `bytes` free.
+bool has_free_memory(std::uint64_t bytes);
 /// Throws OutOfMemoryError with the needed and the free memory if the current GPU has less than `bytes` free.
 void require_free_memory(std::uint64_t bytes);
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cpu/chosen_threads.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 #include "kmeans/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -45,7 +46,10 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
   }
   execution::check_variant_options(variants(), variant, execution, "kmeans");
   check_checkpoint(variant, options.checkpoint);
-  execution::check_runs_here(variant, shape, execution, "kmeans");
+  // If the variant can read points in host memory, GpuPoints checks the limit of the GPU's memory.
+  Execution here = execution;
+  if (points.is_host() && reads_host_rows(variant)) here.gpu_memory_limit = 0;
+  execution::check_runs_here(variant, shape, here, "kmeans");
   return variant;
 }
 

@@ -2,16 +2,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/gpu_support.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 
 namespace gradus {
 
@@ -88,7 +91,14 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   const std::uint64_t point_bytes = column_bytes * static_cast<std::uint64_t>(shape.dimensions);
   memory.device = room::device_memory(sizes, here, variant);
   if (options.metric == KMeansMetric::cosine) memory.device += point_bytes;
-  if (shape.place.is_host()) memory.device += point_bytes + (shape.weighted ? column_bytes : 0);
+  if (!shape.place.is_host()) return memory;
+  memory.device += point_bytes + (shape.weighted ? column_bytes : 0);
+  const execution::Gpu gpu = execution::least_gpu(execution::GrantedMachine(here));
+  const std::uint64_t available = std::min(gpu.memory_bytes, gpu.granted_bytes);
+  const room::GpuNeeds needs = room::needs_of(variant, sizes, options.init, false, memory.device);
+  if (memory.device <= available || !needs.host_rows) return memory;
+  const std::optional<room::GpuTierPlan> plan = room::plan_host_rows(*needs.host_rows, available);
+  memory.device = plan ? plan->bytes : room::least_gpu_bytes(*needs.host_rows);
   return memory;
 }
 

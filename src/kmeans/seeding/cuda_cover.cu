@@ -349,7 +349,7 @@ template <class T>
 CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups)
     : RankCover<T>(points.rank_rows(), points.rows().columns(), first, most_added_at_once(points), points.stop()),
       gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.device().multiprocessors),
-      job_(std::make_unique<CoverJob<T>>()) {
+      job_(std::make_unique<CoverJob<T>>()), may_have_bytes_(points.plan().has_byte_copy) {
   job_->rows = job_->others = device_rows(points);
   this->bring(chosen_);
   largest_weight_ = this->largest_weight_of(points.host_weights());

@@ -107,7 +107,7 @@ class CudaCover final : public RankCover<T> {
   double largest_weight_ = 0;
   double largest_distance_ = 0;  ///< the largest squared distance to the first chosen row
   std::unique_ptr<Bytes> bytes_;
-  bool may_have_bytes_ = true;  ///< false after an attempt to make the 8-bit copy
+  bool may_have_bytes_;  ///< false without memory for the 8-bit copy, and after an attempt to make it
   double seconds_of_a_step_ = 1e-3;
 
   // With several ranks: rows of all ranks.
