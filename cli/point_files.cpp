@@ -12,6 +12,7 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "core/checked.hpp"
 #include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -252,6 +253,19 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
   }
 }
 
+constexpr std::string_view mapped_instead = "one file in place of several, .npy in the points' type, is read in place";
+
+/// Throws OutOfMemoryError if the rows of the file must be converted and memory does not suffice for the result. Does
+/// nothing if the size of the result is not known before the file is read.
+void require_room_for_copy(const std::string& path, const files::ReadOptions& reading, const Session& session) {
+  const std::optional<files::PointsShape> shape = files::shape_in_rows(path, reading);
+  if (!shape || shape->is_mapped) return;
+  const std::uint64_t element_bytes = shape->type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
+  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape->columns) * element_bytes;
+  execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(shape->rows), row_bytes, "points"),
+                          session.execution, mapped_instead);
+}
+
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
                 std::int64_t own, const files::ReadOptions& reading, const Session& session) {
@@ -273,8 +287,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         is_view = true;
         return;
       }
-    execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution,
-                            "one file in place of several, .npy in the points' type, is read in place");
+    execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution, mapped_instead);
     all = Matrix<T>(own, columns);
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
@@ -302,6 +315,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
   Head own;
   const auto read = [&] {
     const std::string file = file_of_rank(path, ranks.rank());
+    require_room_for_copy(file, reading, session);
     result.points = files::read_points(file, reading);
     own = head_of(result.points);
     if (ranks.is_alone()) return own;
@@ -365,13 +379,21 @@ std::string file_of_rank(const std::string& path, int rank) {
   return result;
 }
 
-PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
-                            const Session& session) {
-  if (per_rank == PerRank::yes) return read_file_of_rank(inputs.front(), reading, session);
+std::uint64_t PointFiles::mapped_bytes() const {
+  if (mapped == nullptr) return 0;
+  return points.visit(
+      [](auto view) { return static_cast<std::uint64_t>(view.rows() * view.row_stride()) * sizeof(*view.data()); });
+}
+
+namespace {
+
+PointFiles read_shared_files(const std::vector<std::string>& inputs, const files::ReadOptions& reading,
+                             const Session& session) {
   core::Ranks& ranks = session.ranks();
   const std::vector<std::string> files = files_of_all(inputs, ranks);
   PointFiles result;
   if (ranks.is_alone() && files.size() == 1) {
+    require_room_for_copy(files.front(), reading, session);
     result.points = files::read_points(files.front(), reading);
     result.rows = result.points.rows();
     result.files = {{files.front(), 0, result.rows}};
@@ -396,6 +418,16 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
   const std::vector<double> weights = ranks.from(0, [&] { return result.points.weights; });
   if (!weights.empty())
     result.points.weights.assign(weights.begin() + own.first, weights.begin() + own.first + own.rows);
+  return result;
+}
+
+}  // namespace
+
+PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
+                            const Session& session) {
+  PointFiles result = per_rank == PerRank::yes ? read_file_of_rank(inputs.front(), reading, session)
+                                               : read_shared_files(inputs, reading, session);
+  result.mapped = result.points.visit([](auto view) { return files::mapped_file_at(view.data()); });
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/ranks.hpp"
 #include "cli/session.hpp"
+#include "files/file.hpp"
 #include "files/points.hpp"
 #include "gradus/error.hpp"
 
@@ -25,6 +26,11 @@ struct PointFiles {
   std::vector<FileRows> files;
   std::int64_t first_row = 0;  ///< number of rows on the ranks before this one
   std::int64_t rows = 0;       ///< number of rows on all ranks
+  /// The file in which this rank's points are mapped. Null if the points are a copy in memory.
+  const files::MappedFile* mapped = nullptr;
+
+  /// Returns the bytes of this rank's mapped points, or 0.
+  std::uint64_t mapped_bytes() const;
 
   /// If the error is about the points, names the file in the error. If there are several files, converts the row number
   /// in the error to a row number within its file.
@@ -49,9 +55,10 @@ std::vector<std::string> files_like(const std::string& pattern);
 enum class PerRank : bool { no, yes };
 
 /// Reads files. A name may be a pattern (*, ?, []), which stands for the files of files_like(). Throws InputError
-/// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. If
-/// files::shape_in_rows() returns a shape for a file, each rank reads its rows from the file. All other files are read
-/// by the first rank, which sends their rows in chunks. Collective: an error on one rank is thrown on all ranks.
+/// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A rank reads
+/// only its own rows of a file for which files::shape_in_rows() returns a shape. The first rank reads all other files
+/// and sends their rows in chunks. Throws OutOfMemoryError if the rows must be copied and memory does not suffice for
+/// the copy. Collective: an error on one rank is thrown on all ranks.
 ///
 /// With PerRank::yes, `inputs` contains one name, from which file_of_rank() makes the name of this rank's file. The
 /// points are the rows of all ranks' files, in the order of the ranks.

@@ -339,15 +339,20 @@ struct Failure {
   int status;
 };
 
-/// Returns the failure for an error. If a mapped file has been truncated, the error may come from meaningless contents
-/// of the file. In this case, the failure reports the truncated file.
+/// Returns the failure for an error. If a part of a mapped file could not be read, results computed from the file are
+/// meaningless, so the failure is about that file instead.
 Failure failure_of(const Error& error) {
-  const char* const truncated = files::truncated_file();
-  if (truncated == nullptr) return Failure(error);
-  return Failure(InputError("cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
-                            {.code = error_code::cannot_read,
-                             .file = truncated,
-                             .remedy = "run the job again when no program writes to it"}));
+  const files::LostFile* const lost = files::lost_file();
+  if (lost == nullptr) return Failure(error);
+  const std::string place = fmt::format("'{}': byte {}: ", lost->path, lost->byte);
+  ErrorFields fields{.code = error_code::cannot_read, .file = lost->path};
+  fields.byte = static_cast<std::int64_t>(lost->byte);
+  if (!lost->is_shorter) {
+    fields.remedy = "check the disk, or copy the file to another one";
+    return Failure(Error(place + "the disk or the file system could not read it", fields));
+  }
+  fields.remedy = "run the job again when no program writes to it";
+  return Failure(InputError(place + "the file became shorter while it was read", fields));
 }
 
 /// Returns true if the command has all options that the text mentions.
@@ -489,11 +494,11 @@ int run_program(int argument_count, char** arguments) {
   int status = 0;
   try {
     session.execution.stop = stop_on_signals();
-    // If a mapped file is truncated, this process sends itself SIGTERM. The signal thread handles it like a SIGTERM
-    // from the user.
-    files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+    // If a part of a mapped file cannot be read, SIGTERM is sent to this process. The signal thread handles it like a
+    // SIGTERM from the user.
+    files::survive_lost_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
-    if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
+    if (files::lost_file() != nullptr) throw InputError("a file could not be read");
   } catch (const Error& error) {
     failure = failure_of(error);
   } catch (const std::bad_alloc&) {

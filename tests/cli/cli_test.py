@@ -714,7 +714,8 @@ class Truncated(InterruptCase):
         os.truncate(file, 4096)
         stdout, stderr = job.communicate(timeout=120)
         self.assertEqual(job.returncode, 3, stderr)
-        self.assertIn(f"'{file}': the file became shorter while it was read", stderr)
+        self.assertIn(f"'{file}': byte ", stderr)
+        self.assertIn(": the file became shorter while it was read", stderr)
         self.assertEqual(stdout, "")
         self.assertEqual(os.listdir(out), [])
 

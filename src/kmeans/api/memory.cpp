@@ -81,10 +81,13 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   const Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (options.standardize) return standardized_memory(shape, options, here);
   const room::Shape sizes = room::shape_of(shape, options);
-  const room::Variant& variant = room::choose(sizes, options, here, shape.place);
-  const auto bytes = [&](room::SeedingFilter filter) {
+  const auto bytes_of = [&](const room::Variant& variant, room::SeedingFilter filter) {
     return room::host_memory(sizes, options, here, variant, filter);
   };
+  const room::Variant& variant =
+      room::within_memory(room::choose(sizes, options, here, shape.place), here,
+                          [&](const room::Variant& one) { return bytes_of(one, room::SeedingFilter::never); });
+  const auto bytes = [&](room::SeedingFilter filter) { return bytes_of(variant, filter); };
   MemoryEstimate memory{.host = bytes(room::seeding_filter(here, variant.device_input, bytes))};
   if (variant.backend != core::Backend::cuda) return memory;
   const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
