@@ -35,31 +35,8 @@ double value_out_of_range(const char* begin, const char* end) {
 
 __extension__ using UInt128 = unsigned __int128;
 
-static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
-
-/// Compares eight characters with digits. The high half of each byte of the result is zero for leading digits and
-/// nonzero for the first other character.
-std::uint64_t differences_from_digits(std::uint64_t eight) {
-  constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0u;
-  constexpr std::uint64_t zeros = 0x3030303030303030u;
-  // The second term excludes the characters from ':' to '?', which have the same high half as digits. Only non-digits
-  // produce carries.
-  return ((eight & high) ^ zeros) | (((eight + 0x0606060606060606u) & high) ^ zeros);
-}
-
-/// Returns the number of leading digits among eight characters.
-int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_from_digits(eight)) / 8; }
-
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
-
-/// Returns the number with these eight digits. Combines the digits to pairs, the pairs to groups of four digits, and
-/// the two groups to the number.
-std::uint64_t value_of(std::uint64_t eight) {
-  eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
-  eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
-  return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
-}
 
 /// An approximation of 10^-n by mantissa * 2^exponent. 10^-n is at least this number and less than (mantissa + 1) *
 /// 2^exponent; for n = 0, 10^-n is equal to this number. The highest bit of the mantissa is set.
@@ -146,7 +123,7 @@ const char* short_number(const char* at, const char* end, double& value) {
     length = digits + 1;
   }
   if (digits == 0 || length == 8 || at[length] == 'e' || at[length] == 'E') return nullptr;
-  const std::uint64_t number = value_of(eight << (64 - 8 * digits));
+  const std::uint64_t number = value_of_digits(eight << (64 - 8 * digits));
   value = static_cast<double>(number) / exact_powers_of_ten[static_cast<std::size_t>(digits - whole)];  // rounded once
   return at + length;
 }
@@ -178,11 +155,12 @@ const char* everyday_number(const char* begin, const char* end, double& value) {
       std::memcpy(&eight, at, sizeof eight);
       if (const int count = leading_digits(eight); count < 8) {
         if (count == 0) break;
-        number = number * whole_powers_of_ten[static_cast<std::size_t>(count)] + value_of(eight << (64 - 8 * count));
+        number =
+            number * whole_powers_of_ten[static_cast<std::size_t>(count)] + value_of_digits(eight << (64 - 8 * count));
         at += count;
         break;
       }
-      number = number * 100'000'000 + value_of(eight);
+      number = number * 100'000'000 + value_of_digits(eight);
     }
     append_digits();
     decimals = at - point - 1;
