@@ -1,4 +1,4 @@
-// Jobs on several GPUs of this process (Execution::gpus): one rank per GPU, each on a separate thread.
+// Jobs on several GPUs of this process (Execution::gpus). Each GPU is a rank with its own thread.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
-/// Returns the same request, but only for the first GPU of its list. Without a list of GPUs, returns the request
-/// unchanged.
+/// Returns the request, changed so that it names only the first GPU of its list. If the request has no list of GPUs,
+/// returns it unchanged.
 Execution on_first_gpu(Execution execution);
 
-/// The ranks of a job on several GPUs. Connecting GPUs takes long, so a group outlives its job, and a later job on the
-/// same GPUs uses the group again.
+/// The ranks of a job on several GPUs. It takes long to connect GPUs, so the connected ranks are kept after the job,
+/// and a later job on the same GPUs uses them again.
 class GpuGroup {
  public:
-  /// Throws UsageError or UnsupportedError unless the job can run on these GPUs. `execution` must outlive the object.
+  /// Throws UsageError or UnsupportedError if the job cannot run on these GPUs. `execution` must outlive the object.
   explicit GpuGroup(const Execution& execution);
   GpuGroup(const GpuGroup&) = delete;
   GpuGroup& operator=(const GpuGroup&) = delete;
@@ -43,7 +43,7 @@ class GpuGroup {
     return results;
   }
 
-  /// Changes the report of the first rank so that it describes the whole job.
+  /// Changes the report of the first rank into a report of the whole job.
   void describe(RunReport& report) const;
 
  private:

@@ -26,7 +26,8 @@ namespace {
 
 using Word = RankSums::Word;
 
-/// The functions of NCCL that are used here. The library is opened at run time, so that Gradus does not depend on it.
+/// The functions of NCCL that this file calls. They are loaded from NCCL's library at run time, so that Gradus does not
+/// depend on NCCL.
 struct Nccl {
   struct Connection;
   struct Id {
@@ -64,7 +65,8 @@ const Nccl& nccl() {
   return functions;
 }
 
-/// Waits for the work in the stream. If another rank has given up, calls abort(), which ends the sums in the stream.
+/// Waits for the work in the stream. If another rank has given up, calls abort(), which cancels the sums in the stream,
+/// and throws the error.
 template <class Abort>
 void wait_unless_ended(const cuda::Stream& stream, Communicator& communicator, const Abort& abort) {
   while (true) {
@@ -104,8 +106,8 @@ class NcclSums final : public RankSums {
  public:
   NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
     nccl().check(nccl().init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
-    // NCCL completes the connection in the first small sum and in the first large sum. This takes long, so both sums
-    // are made here.
+    // NCCL completes the connection in the first small sum and in the first large sum. The completion takes long, so
+    // one small sum and one large sum are made here.
     constexpr std::int64_t most = std::int64_t{1} << 18;
     cuda::DeviceBuffer<Word> own(most);
     cuda::DeviceBuffer<Word> all(most);
@@ -179,7 +181,7 @@ Endpoint endpoint_of(int gpu) {
   return endpoint;
 }
 
-/// Connects the ranks in the best way that all of them support. Collective.
+/// Connects the ranks in the best way that all ranks support. Collective.
 std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
   Communicator& communicator = ranks.communicator();
   const std::vector<Endpoint> all = ranks.gather([&] { return endpoint_of(gpu); });
@@ -210,7 +212,7 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
 
 RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
   std::shared_ptr<RankSums>& sums = ranks.communicator().gpu_sums_;
-  // The ranks connect together, so all of them are connected or none is.
+  // Either all ranks have connected, or none has.
   if (!sums || !ranks.all([&] { return sums->gpu_ == gpu; })) {
     sums = connected(ranks, gpu);
     sums->gpu_ = gpu;
