@@ -45,8 +45,8 @@ Descriptor::~Descriptor() {
 
 namespace {
 
-/// All mapped files, in an array that the signal handler can read without a lock. Once the array is full, further files
-/// are not protected.
+/// All mapped files, in an array that the signal handler can read without a lock. If the array is full, another file
+/// gets no protection.
 std::array<std::atomic<const MappedFile*>, 64> mapped{};
 
 void enter(const MappedFile* file) {
@@ -76,7 +76,7 @@ const MappedFile* file_at(const void* address) {
 
 void (*ask_program_to_stop)() = nullptr;
 std::stop_token program_stop;
-// The path of a truncated file. It is copied, because the file's mapping no longer exists when the path is read.
+// The path of the first truncated file. It is a copy, because the mapping no longer exists when the path is read.
 std::atomic<bool> truncated_taken{false};
 std::atomic<bool> truncated_known{false};
 char truncated_path[PATH_MAX];
@@ -94,7 +94,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
     lives = ::mmap(const_cast<char*>(first), static_cast<std::size_t>(end - first), PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   }
-  if (!lives) {  // after the return, the signal occurs again and ends the process
+  if (!lives) {  // when the handler returns, the signal occurs again and ends the process
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(number, &usual, nullptr);
@@ -106,7 +106,8 @@ void read_zeros(int number, siginfo_t* information, void*) {
     truncated_known.store(true, std::memory_order_release);
     ask_program_to_stop();
   }
-  // Waits until the job stops, so that the job does not use the zeros. Another thread handles the request.
+  // Waits until the job receives the stop request, so that the job does not use the zeros. Another thread delivers the
+  // request.
   const timespec moment{0, 1'000'000};
   while (!program_stop.stop_requested()) ::nanosleep(&moment, nullptr);
   errno = error_number;

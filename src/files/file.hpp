@@ -35,7 +35,8 @@ enum class Access : unsigned char {
   parts      ///< for reading only the parts named by read_ahead()
 };
 
-/// A regular file, mapped read-only. Throws InputError if it is unreadable, empty or not a regular file.
+/// A regular file, mapped read-only. The constructor throws InputError if the file is unreadable, empty or not a
+/// regular file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, Access access = Access::once);
@@ -45,7 +46,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  /// Advises the kernel that this part of the bytes will be read many times.
+  /// Advises the kernel that the program will read this part of the file many times.
   void read_ahead(std::span<const std::byte> part) const;
 
  private:
@@ -54,9 +55,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Keeps a program alive if a mapped file is truncated while it is being read (SIGBUS). Called once, before the
-/// program's jobs. The missing part reads as zeros. The signal handler calls `ask_to_stop` and waits until a stop is
-/// requested through `stop`. The job's results and messages are then meaningless: see truncated_file().
+/// Keeps a program alive if a mapped file is truncated while it is being read (SIGBUS). Call it once, before the first
+/// job. The missing part of the file then reads as zeros. The signal handler calls `ask_to_stop` and waits until `stop`
+/// has a stop request. After that, the job's results and messages are meaningless: see truncated_file().
 void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
 
 /// Returns the path of the first mapped file that was found to be truncated, or null.
