@@ -28,7 +28,7 @@ struct NumberFormat {
   bool is_plain() const { return point == '.' && group == 0; }
 };
 
-/// Parses a number in the notation `format`, which must not be the plain notation.
+/// Parses a number in the notation `format`, for all notations except the plain one.
 const char* parse_foreign_number(const char* begin, const char* end, double& value, NumberFormat format);
 
 /// Parses a number in the notation `format`. The number may have groups of digits, but need not. A group that does not

@@ -87,8 +87,8 @@ struct Points {
 /// Numbers in any number of dimensions. The element with the indices i is at the position that is the sum of all i[d] *
 /// strides[d].
 struct Tensor {
-  std::vector<std::int64_t> shape;                         ///< empty for a single number
-  std::vector<std::int64_t> strides;                       ///< number of elements to skip; 0 if there are no elements
+  std::vector<std::int64_t> shape;    ///< empty for a single number
+  std::vector<std::int64_t> strides;  ///< counted in elements, not bytes; 0 if there are no elements
   std::variant<PointsOf<float>, PointsOf<double>> values;  ///< all elements in memory order, as an n x 1 matrix
   std::uint64_t own_bytes = 0;                             ///< number of bytes allocated in addition to the file
 

@@ -489,8 +489,8 @@ TEST_F(Vectors, AStopRequestEndsTheReading) {
   std::stop_source stop;
   stop.request_stop();
   for_each_kind(4, 3, [&](const Kind&, const std::string& path, const Rows&) {
-    // The values of one type are viewed in place, so reading them is not interrupted. At least one of the two types
-    // needs a conversion.
+    // If the values already have the requested type, they are viewed in place, and reading is not interrupted. This can
+    // be so for only one of the two types.
     int stopped = 0;
     for (const ElementType type : {f32, f64}) try {
         read_points(path, {.type = type, .stop = stop.get_token()});

@@ -11,17 +11,17 @@
 namespace gradus::kmeans_detail {
 
 /// Returns the variant for a job that runs on this machine and supports the options. Throws UsageError or
-/// UnsupportedError if no variant fits. `points` and `others`: the memory places of the arrays. `execution`: the value
-/// returned by execution::run_on_gpu_of().
+/// UnsupportedError if no variant fits. `points` is the memory place of the points, and `others` are the places of the
+/// other arrays. `execution` is the value returned by execution::run_on_gpu_of().
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if every rank has points and runs the whole job on its GPU. Otherwise, only the variant runs on GPUs,
-/// and it uses a copy of the points. Collective.
+/// Returns true if the whole job runs on the GPU of each rank, and every rank has points. If not, the points stay in
+/// host memory, and a GPU variant copies them. Collective.
 template <class T>
 bool stays_on_gpu(core::Ranks& ranks, const Variant& variant, MatrixView<const T> points);
 
-/// An estimated time that is long enough to use all threads.
+/// The estimated time of a job that is so long that it should use all threads.
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// Sets the number of threads, unless the caller has set it. If the result's bits do not depend on this number, a small

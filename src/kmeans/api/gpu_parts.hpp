@@ -13,7 +13,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the request without the list of GPUs, for the checks of arguments that precede the split.
+/// Returns the request without its list of GPUs. The arguments are checked with this request before the points are
+/// split.
 inline Execution on_one_gpu(const Execution& execution) {
   Execution here = execution;
   here.gpus.clear();
@@ -23,11 +24,11 @@ inline Execution on_one_gpu(const Execution& execution) {
 template <class T>
 class GpuParts {
  public:
-  /// Each part has at least one point. If there are fewer points than GPUs, some GPUs get no part.
+  /// Each GPU gets one part, with at least one point. If there are fewer points than GPUs, some GPUs get no part.
   GpuParts(MatrixView<const T> points, const Execution& execution)
       : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_) {}
 
-  /// Returns the part's view of data that has one row or element per point. An empty view stays empty.
+  /// Returns the part of `whole` that belongs to a rank. `whole` has one row or element per point, or is empty.
   template <class View>
   View part(View whole, int rank) const {
     const RowRange range = rows_of_rank(points_.rows(), rank, group_.size());
@@ -57,8 +58,8 @@ class GpuParts {
     });
   }
 
-  /// Runs a call whose result has labels, and returns the result of the whole job: everything but the labels is the
-  /// same on all parts.
+  /// Runs a call whose result has labels, and returns the result of the whole job. Only the labels differ between the
+  /// parts.
   template <class Call>
   auto run_for_labels(const KMeansMemory<T>& memory, const Call& call) {
     KMeansMemory<T> all = memory;
@@ -80,7 +81,7 @@ class GpuParts {
     return std::move(first);
   }
 
-  /// Returns the centroids themselves if they are in host memory, otherwise a copy held by `copy`.
+  /// Returns the centroids if they are in host memory. Otherwise copies them to `copy` and returns the copy.
   MatrixView<const T> in_host_memory(MatrixView<const T> centroids, Matrix<T>& copy) const {
     return kmeans_detail::in_host_memory(centroids, "centroids", on_one_gpu(execution_), copy);
   }

@@ -27,8 +27,8 @@ MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, con
   return memory;
 }
 
-/// Estimates the memory of a fit that GPUs split into equal parts: the host memory of all parts, and the GPU memory of
-/// one.
+/// Estimates the memory of a fit whose points are split into equal parts, one per GPU. Returns the host memory of all
+/// parts and the GPU memory of one part.
 MemoryEstimate memory_on_gpus(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
   const std::int64_t parts = std::ssize(execution.gpus);
   shape.points = std::max((shape.points + parts - 1) / parts, std::min(shape.points, options.clusters));
