@@ -1,7 +1,7 @@
 // A group of points is transposed, as doubles, into a tile in which equal coordinates of neighbouring points are
-// adjacent. Each vector lane computes the canonical chain of one point, so the results are bit-identical to those of
-// the plain loop. Each tile serves up to 16 centroids. On a CPU without fused multiply-add instructions, the plain loop
-// runs instead. Its std::fma rounds once on every machine.
+// adjacent. Each vector lane computes the canonical chain of one point, so the results are bit-identical to the results
+// of the plain loop. Each tile serves up to 16 centroids. On a CPU without fused multiply-add instructions, the plain
+// loop runs instead. Its std::fma rounds once on every machine.
 //
 // Per point, centroid and coordinate, a lane does one subtraction and one fused multiply-add. The transposition takes
 // about half a cycle per point and coordinate, so the distances to one or two centroids take almost as long as the

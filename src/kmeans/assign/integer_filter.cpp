@@ -192,8 +192,8 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // With so many candidates, it takes longer to compute their distances than the 8-bit level saves. The next sub-blocks
-  // therefore use 16 bits.
+  // If there are more candidates than this, it takes longer to compute their distances than the 8-bit level saves. The
+  // next sub-blocks therefore use 16 bits.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
 }

@@ -1,18 +1,23 @@
-// cuda_tensor on Hopper: a warp-specialised block finds the few clusters that may be nearest to each point. One thread
-// starts the copies, some tiles before they are multiplied. Each of four warpgroups multiplies 64 points by the same
-// 128 clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There is no
-// barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
-// multiprocessor and processes one tile of points after another. For up to 128 columns, the tile of points stays in
-// shared memory while the clusters stream past. With more columns, the points stream too, and shared-memory traffic
-// limits the products. In this case a tile has 256 clusters, and only two warpgroups multiply. Per score, the products
-// then read one sixth fewer bytes than with 128 clusters. For most tiles, a thread only finds the minimum of its
-// scores, with one addition and one comparison per score. It first finds the minimum over the eight scores of a group,
-// then over the groups of the same point. If this minimum exceeds the point's best score so far by more than the error
-// bounds, no cluster is recorded. Otherwise the thread scans the groups. The four lanes of a quad divide the clusters
-// of a point among themselves, and then agree on its best score. Points are ordered by earlier labels, so that
-// neighbours usually have the same label (see TensorEngine). Each tile of points is multiplied first by the tile of
-// clusters that contains this label. So the best score is nearly minimal from the start, and all points of a warp
-// record clusters at the same time.
+// cuda_tensor on Hopper: a warp-specialised block finds the few clusters that may be nearest to each point.
+//
+// One thread starts the copies, some tiles before they are multiplied. Each of four warpgroups multiplies 64 points by
+// the same 128 clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There
+// is no barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
+// multiprocessor and processes one tile of points after another.
+//
+// For up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns,
+// the points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only
+// two warpgroups multiply. Per score, the products then read one sixth fewer bytes than with 128 clusters.
+//
+// For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
+// first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
+// exceeds the point's best score so far by more than the error bounds, no cluster is recorded. Otherwise the thread
+// scans the groups. The four lanes of a quad divide the clusters of a point among themselves, and then agree on its
+// best score.
+//
+// Points are ordered by earlier labels, so that neighbours usually have the same label (see TensorEngine). Each tile of
+// points is multiplied first by the tile of clusters that contains this label. So the best score is nearly minimal from
+// the start, and all points of a warp record clusters at the same time.
 #pragma once
 
 #include <cmath>

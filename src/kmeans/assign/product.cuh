@@ -149,8 +149,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. Therefore `step`,
-      // combined with an address by an exclusive or, gives the address of the columns of this part.
+      // A part has sixteen columns, which are two 16-byte units. The unit numbers are permuted by an exclusive or.
+      // Therefore, the exclusive or of an address and `step` is the address of this part's columns.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);
@@ -189,12 +189,13 @@ struct Leader {
   }
 };
 
-/// Returns a cluster of a tile: the cluster to which the thread's score with the index `which` belongs.
+/// Returns the cluster of the thread's score with the index `which`. The score is in the tile `tile`.
 inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }
 
-/// Returns |c|^2 / 2 of two adjacent clusters of a tile. The first is cluster 8 * column + 2 * (lane % 4) of the tile.
+/// Returns |c|^2 / 2 of two adjacent clusters of a tile. The first of them is cluster 8 * column + 2 * (lane % 4) of
+/// the tile.
 inline __device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
   return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
 }
