@@ -513,8 +513,8 @@ void add_values(std::vector<Case>& list) {
 void add_grids(std::vector<Case>& list) {
   for (const std::int64_t d : {1, 2, 3})
     add_case(list, "on_cell_edges_d" + std::to_string(d), [d](auto seed) {
-      // Coordinates are integers from 0 to 64. So many points, and many borders between clusters, are exactly on edges
-      // of cells.
+      // Coordinates are integers from 0 to 64. Many points, and many borders between clusters, are exactly on edges of
+      // cells.
       CaseData data = plain(lattice(5000, d, 64, seed), 16);
       for (std::int64_t dim = 0; dim < d; ++dim) {
         data.points(0, dim) = 0;

@@ -26,7 +26,7 @@ struct ColumnLimbs {
   std::int64_t columns;
   const double* to_high;  ///< for each column: the factor that scales to the high limb
   double to_low;
-  const double* exact_from;  ///< per column: nonzero values below this magnitude do not fit exactly in the limbs
+  const double* exact_from;  ///< per column: the limbs may not hold nonzero values below this magnitude exactly
   std::int64_t stride;       ///< distance from a column's high limb to its middle limb, and on to its low limb
   std::uint64_t* limbs;
 };

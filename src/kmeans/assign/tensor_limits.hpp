@@ -12,8 +12,9 @@ namespace gradus::kmeans_detail {
 inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum number of columns
 inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum number of clusters
 
-inline constexpr int tensor_columns = 16;  ///< number of columns per matrix instruction; rows are padded to a multiple
-inline constexpr int tensor_chunk = 64;    ///< columns of a tile; a row of 128 bytes covers all banks of shared memory
+inline constexpr int tensor_columns =
+    16;  ///< columns per matrix instruction; rows are padded to multiples of this number
+inline constexpr int tensor_chunk = 64;  ///< columns of a tile; a row of 128 bytes covers all banks of shared memory
 inline constexpr int tensor_clusters = 128;     ///< number of clusters of a tile
 inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
 inline constexpr float tensor_nowhere = 1e30f;  ///< |c|^2 / 2 of the padding clusters in the last tile

@@ -16,13 +16,13 @@ template <class T>
 class GpuPoints final : public PointSource<T> {
  public:
   /// Uses this rank's `points` and `weights` (may be empty) in place if they are on the GPU of `execution`. Otherwise
-  /// copies them to that GPU. Waits for Execution::stream first. `extra_bytes` is the additional GPU memory of the job.
-  /// If points, weights and additional memory do not fit, throws OutOfMemoryError with the required and the available
-  /// bytes.
+  /// copies them to that GPU. Waits for Execution::stream first. `extra_bytes` is the GPU memory that the job needs in
+  /// addition to points and weights. If all of this does not fit, throws OutOfMemoryError with the required and the
+  /// available bytes.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
             std::uint64_t extra_bytes, const core::RankRows& rank_rows);
-  /// Copies rows of this rank to the same GPU, as the points of a job without ranks. `weights` are the weights of the
-  /// copies, in host memory.
+  /// Copies rows of this rank to other memory of the same GPU. The copies become the points of a job without ranks.
+  /// `weights` are the weights of the copies, in host memory.
   GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
             std::uint64_t extra_bytes);
 
@@ -33,7 +33,7 @@ class GpuPoints final : public PointSource<T> {
   bool has_room_behind() const { return owned_.size() > 0; }
 
   void to_unit_rows() override;
-  /// Returns the mean variance of the columns, or no value if the magnitudes of the points differ too much.
+  /// Returns the mean of the columns' variances, or no value if the magnitudes of the points differ too much.
   std::optional<double> own_mean_column_variance(const Statistics& statistics) const override;
   void visit(const typename PointSource<T>::Visit& visit) const override;
   bool visits_copies() const override { return true; }
@@ -59,7 +59,8 @@ class GpuPoints final : public PointSource<T> {
   }
 
  private:
-  /// Returns copies of some rows of this rank. `rows` contains their numbers, counted from the first row of this rank.
+  /// Returns copies of those rows of this rank that have the numbers in `rows`. The numbers count from the first row of
+  /// this rank.
   Matrix<T> copies_of(std::span<const std::int64_t> rows) const;
   unsigned int blocks(int per_multiprocessor) const;
   void gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const;

@@ -1,4 +1,4 @@
-// GPU functions for jobs without a PointSource. In a build without CUDA, these functions throw (not_compiled.cpp).
+// GPU functions for code that has no PointSource yet. In a build without CUDA, they throw (not_compiled.cpp).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
   template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// Returns the GPU memory of a cover (seeding/cuda_cover.hpp): distances, groups, and the byte copy of the points.
+/// Returns the GPU memory of a cover (seeding/cuda_cover.hpp). It holds distances, groups, and the copy of the points
+/// as bytes.
 constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
   return static_cast<std::uint64_t>(points) *
          ((groups ? 15 : 11) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);
