@@ -35,13 +35,13 @@
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
 namespace gradus::kmeans_detail {
 
-constexpr std::int64_t group_size = 16;  // the low bits of a score distinguish this many centroids
+constexpr std::int64_t group_size = 16;  // number of centroids that the low bits of a score distinguish
 // Number of points that are transposed at a time; their tile stays in the L1 cache.
 constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and the inputs of the filter. The struct holds only plain data, because code compiled for other
-// instruction sets reads it.
+// A block, its box, and the inputs of the filter. Plain data, because the reading code is compiled for other
+// instruction sets.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
@@ -79,13 +79,13 @@ HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
   return D <= largest_exact ? D : block.dimensions;
 }
 
-// Finds the clusters that may be nearest to some point in the box, in ascending order. Margins cover the rounding of
-// the distances to the box and of the canonical distances.
+// Finds the clusters that may be nearest to some point in the box, in ascending order. Margins cover the rounding
+// errors of the distances to the box and of the canonical distances.
 template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // smallest value, over all centroids, of the squared distance to the farthest corner
+  double least_reach = HUGE_VAL;  // the smallest among the squared distances from each centroid to its farthest corner
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
@@ -150,7 +150,7 @@ HWY_INLINE auto first_of_eight(std::int64_t count) {
     return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
 }
 
-// Transposes eight rows of eight elements and stores the eight columns, each tile_stride elements after the one before.
+// Transposes eight rows of eight elements. Stores the eight columns `tile_stride` elements apart.
 template <class V>
 HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
   const hn::FixedTag<float, 8> eight;
@@ -199,7 +199,7 @@ void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const do
     for (std::int64_t dim = 0; dim < d; ++dim)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * factor) - scaled_shift[dim]);
-  for (; index % 64 != 0; ++index)  // pads to whole vectors
+  for (; index % 64 != 0; ++index)  // fills the last vector
     for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
   for (std::int64_t dim = d; dim < tile_rows; ++dim)
     for (std::int64_t point = unfilled; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
@@ -211,7 +211,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
   [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto put = [&](int dim, std::int64_t index, auto values) {
-    // The result is rounded once to T and once to float. The product with `scale` is exact, because `scale` is a power
+    // The value is rounded once to T and once to float. The product with `scale` is exact, because `scale` is a power
     // of two.
     const auto scaled =
         hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
@@ -252,7 +252,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * static_cast<T>(scale)) -
                              static_cast<T>(shift[dim] * scale));
-  for (; index % 64 != 0; ++index)  // pads to whole vectors
+  for (; index % 64 != 0; ++index)  // fills the last vector
     for (int dim = 0; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
 }
 
