@@ -277,7 +277,7 @@ std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std:
   return nearest;
 }
 
-// Prefetches rows that later blocks need. Prefetching past the end of the points is harmless.
+// Prefetches rows that later blocks need. At the end of the points, this is harmless.
 template <class T>
 HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first, std::int64_t count) {
   if (block.stride != block.dimensions) return;
@@ -286,18 +286,18 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
   for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
 }
 
-// The middle of a block, and a scale that brings its scores near 1.
+// The middle of a block, and a scale that brings the block's scores near 1.
 template <int D>
 struct ScoreScale {
   double middle[D] = {};
-  double offset = 0;  // B in the explanation above
+  double offset = 0;  // B in the explanation at the beginning of this file
   double scale = 1;
-  float threshold = 0;  // 2 E in the explanation above
+  float threshold = 0;  // 2 E in the explanation at the beginning of this file
 };
 
 template <class T, int D>
 ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
-  // `A` in the explanation above: an upper bound of all intermediate values of a score
+  // `A` in the explanation at the beginning of this file: an upper bound of all intermediate values of a score
   ScoreScale<D> result;
   double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
@@ -324,8 +324,8 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
   }
   // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. Its
   // exponent is limited for two reasons. T must be able to hold the scale, and the underflow of the canonical chain, d
-  // 2^-1074, must be negligible compared with the constant in the threshold. If the data are too small to reach 1 with
-  // this exponent, both the scores and the chain stay below that constant.
+  // 2^-1074, must be negligible compared with the constant in the threshold. If the data are so small that this
+  // exponent does not bring the scores near 1, both the scores and the chain stay below that constant.
   constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
@@ -359,8 +359,8 @@ void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, 
   }
 }
 
-// For each of two vectors of points, finds the best and the second-best score in a group of candidates. The low bits of
-// the best score are the candidate's index in the group.
+// Searches a group of candidates for two vectors of points. Finds each point's best and second-best score. The low bits
+// of the best score are the candidate's index in the group.
 template <int D, class F, class V, class W>
 HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* point0, const V* point1, W& first0,
                             W& first1, W& next0, W& next1) {
@@ -389,7 +389,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
       }
       take(number, score0, score1);
     }
-  } else {  // with four centroids at a time, eight independent chains hide the latency of the multiply-add
+  } else {  // four centroids at a time give eight independent chains, which hide the latency of the multiply-add
     for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
       hn::Vec<F> score0[4], score1[4];
 #pragma GCC unroll 4
@@ -412,9 +412,8 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Converts the results of the search to labels. If `are_clusters` is true, the results are clusters already. Otherwise
-// the result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its
-// cluster.
+// Converts the results of the search to labels. If `are_clusters` is true, each result is a cluster. Otherwise it is
+// the index of a candidate or, if the point was rechecked, the bitwise complement of its cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -545,7 +544,7 @@ namespace {
 // Returns the column count D of the kernel that processes `dimensions` columns.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
-// Returns the number of rows of a tile, which is a multiple of eight because the transposition writes eight rows at a
+// Returns the number of rows of a tile. It is a multiple of eight, because the transposition writes eight rows at a
 // time.
 std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
 

@@ -44,36 +44,36 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;         ///< the largest number of steps
-  Word total;        ///< total of w D before the first step
-  Word least_total;  ///< if the total falls below this value, the integers must be rescaled
-  bool by_quads;     ///< true if points can be read in 16-byte units
-  int unit_tiles;    ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
-  Word* part_sums;   ///< one sum per block
-  Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
-  Word* published_rows;   ///< [trial]; holds most_trials words
+  int steps;              ///< maximum number of steps
+  Word total;             ///< total of w D at the start
+  Word least_total;       ///< if the total is less than this value, the integers need a new scale
+  bool by_quads;          ///< true if points can be read in 16-byte units
+  int unit_tiles;         ///< number of tiles per unit; each block gets whole units
+  Word* part_sums;        ///< one sum per block
+  Word* published_gains;  ///< in the order [2][trial][block]; initially 0, like all published words
+  Word* published_rows;   ///< one word per trial, most_trials words in all
   unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
                           ///< chosen row, but the warp had no room for the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
 
-  // For measure_trials and add_kept.
+  // Used by measure_trials and add_kept.
   KeptPair* kept;
   Word kept_room;
-  const StepState* state;  ///< if not null, the state decides whether anything is done
-  Word* kept_count;  ///< number of pairs, initially 0; if it is at least kept_room, pairs may be missing in `kept`
+  const StepState* state;  ///< if it is not null, the state determines whether the kernel does anything
+  Word* kept_count;        ///< number of pairs, initially 0; if it is at least kept_room, `kept` may lack pairs
 };
 
 namespace trials {
 
-/// The maximum number of warps per block. With more warps, a thread would have too few registers, and the values that
-/// it spills would miss the cache.
+/// The maximum number of warps per block. If there were more warps, a thread would have too few registers, and the
+/// values that it spills would not stay in the cache.
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
+constexpr int most_blocks = 512;  ///< maximum number of blocks in the grid, and of sums that are scanned at a time
 
-/// Number of pairs that a warp can store until the best trial is known. A pair is stored only if the trial is nearer
-/// than the chosen row.
+/// The number of pairs that a warp can store while the best trial is not yet known. A pair is stored only if the trial
+/// is nearer than the chosen row.
 constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -90,8 +90,8 @@ struct WarpRoom {
 
 /// Layout of a block's shared memory: first the warps' data, then the candidates, then the sums of all blocks.
 struct Layout {
-  int eights;      ///< groups of eight trials
-  int candidates;  ///< bytes of all candidates
+  int eights;      ///< number of groups of eight trials
+  int candidates;  ///< size of all candidates in bytes
   int blocks;
 
   __host__ __device__ Layout(int chunks, int trials, int grid)
@@ -101,11 +101,12 @@ struct Layout {
   }
 };
 
-/// If more than this number of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
+/// A tile and eight trials have 256 pairs. If more of them than this number are undecided, all 256 distances are
+/// computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number in its lower 62 bits. The two highest bits are the mark of a step. They show that
-/// the word has been written in this step. A mark of 0 means that nothing has been written yet.
+/// A published word holds a number in its lower 62 bits. The two highest bits are a mark, which identifies the step in
+/// which the word was written. A mark of 0 means that no step has written the word yet.
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
@@ -119,11 +120,11 @@ __device__ inline Word load_published(const Word* place) {
 }
 
 /// Returns the index of the first of `count` numbers at which the prefix sum exceeds `target`. Subtracts the numbers
-/// before this index from `target`. Called by a whole warp. All lanes get the same result. The sum of all numbers must
-/// be above `target` and below 2^62.
+/// before this index from `target`. A whole warp must call this function, and all lanes get the same result. The sum of
+/// all numbers must exceed `target` and be less than 2^62.
 template <class Number>
 __device__ int passes_at(int count, Word& target, const Number& number) {
-  constexpr int most = 16;  // the largest number of values that a lane loads before it waits for memory
+  constexpr int most = 16;  // maximum number of values that a lane loads before it waits for memory
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int begin = 0;; begin += 32 * most) {
     const int width = (min(count - begin, 32 * most) + 31) / 32;
@@ -145,7 +146,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
       target -= __shfl_sync(everyone, prefix, 31);
       continue;
     }
-    Word rest = target - (prefix - mine);  // the rest of `target`, in the lane whose numbers contain the place
+    Word rest = target - (prefix - mine);  // the rest of `target`; valid in the lane whose numbers contain the index
     int place = first;
     bool found = false;
 #pragma unroll
@@ -162,7 +163,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// Lowers the distance of a row and the sum of its block.
+/// Decreases the distance of a row and the sum of its block.
 template <class T>
 __device__ inline void lower(const TrialJob<T>& job, std::int64_t row, double distance) {
   const CoverJob<T>& cover = job.cover;
@@ -174,8 +175,9 @@ __device__ inline void lower(const TrialJob<T>& job, std::int64_t row, double di
   if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
 }
 
-/// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state. If `Adds`
-/// is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to TrialJob::kept.
+/// The work of one block, and the state that its threads share. The block owns the rows [first_row_, last_row_]. If
+/// `Adds` is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to
+/// TrialJob::kept.
 template <class T, bool Adds>
 class Walker {
  public:
@@ -194,13 +196,13 @@ class Walker {
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
-    // The unused places of the last group of eight are also written, because they are multiplied together with the used
+    // Also writes the unused places of the last group of eight, because they are multiplied together with the used
     // places. The results for unused places are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// Computes this block's sum of w D and publishes it.
+  /// Computes the sum of w D over this block's rows and publishes it.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
     __syncthreads();  // the sum is initialised to 0
@@ -227,8 +229,8 @@ class Walker {
 
   __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
-  /// Draws the trials of a step. Publishes the row numbers of the trials that are in this block's rows. Call it after a
-  /// block barrier.
+  /// Draws the trials of a step. If a trial is a row of this block, publishes its row number. Call it after a block
+  /// barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
     const auto grid = static_cast<int>(gridDim.x);
@@ -263,13 +265,13 @@ class Walker {
     }
     __syncthreads();  // the candidates are complete
   }
-  /// Brings the trials with the numbers `which` in cover.others.
+  /// Copies those rows of cover.others that have the numbers `which` to the places of the trials.
   __device__ void bring_trials(const std::int64_t* which) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) bring_trial(trial, which[trial]);
     __syncthreads();  // the candidates are complete
   }
 
-  /// Compares all rows of the block with the trials, and computes the gains within these rows.
+  /// Compares all rows of the block with the trials. Computes the trials' gains within these rows.
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
@@ -285,7 +287,7 @@ class Walker {
       publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
               mark_of(step) << mark_shift | own_gain());
   }
-  /// Adds the gains within the block's rows to `gains`, which has one element per trial.
+  /// Adds the trials' gains within the block's rows to `gains`, which has one element per trial.
   __device__ void add_gains_to(Word* gains) {
     if (static_cast<int>(threadIdx.x) < job_.trials && own_gain() > 0) atomicAdd(gains + threadIdx.x, own_gain());
   }
@@ -330,10 +332,10 @@ class Walker {
     return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  /// Adds the best trial: lowers the distances of the points that are nearer to this trial, and updates the sums of all
-  /// blocks.
+  /// Adds the best trial: decreases the distances of the points that are nearer to this trial, and updates the sums of
+  /// all blocks.
   __device__ void add(int step, int best) {
-    // Number of sums per thread in the extreme case that a block is a single warp.
+    // Number of sums per thread if a block is a single warp, which is the extreme case.
     constexpr int most_parts = (most_blocks + 31) / 32;
     const Word* const published = published_gains(step, best);
     Word first_gain = 0;  // loaded early to hide the latency
