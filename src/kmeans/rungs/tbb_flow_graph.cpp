@@ -111,8 +111,9 @@ class PinningObserver : public tbb::task_scheduler_observer {
   std::set<pid_t> workers_;
 };
 
-/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Annotations tell the
-/// thread sanitizer which order the edges guarantee. If an edge is missing, the sanitizer therefore reports a race.
+/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Because of
+/// annotations, the thread sanitizer knows only the order that the edges guarantee. If an edge is missing, it reports a
+/// race.
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {

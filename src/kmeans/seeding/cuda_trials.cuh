@@ -338,7 +338,7 @@ class Walker {
     // Number of sums per thread if a block is a single warp, which is the extreme case.
     constexpr int most_parts = (most_blocks + 31) / 32;
     const Word* const published = published_gains(step, best);
-    Word first_gain = 0;  // loaded early to hide the latency
+    Word first_gain = 0;  // loaded early, which hides the latency
     if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
       first_gain = load_published(published + threadIdx.x);
     if (own_.overflowed[warp_]) add_overflowed(best);
@@ -352,7 +352,7 @@ class Walker {
       if (part >= static_cast<int>(gridDim.x)) break;
       parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
     }
-    __syncwarp();  // all lanes have written the reaches and read `overflowed`
+    __syncwarp();  // all lanes have written their reaches and read `overflowed`
     if (lane_ == 0) own_.overflowed[warp_] = false;
     ask_for_lengths(step + 1);
   }
@@ -364,8 +364,8 @@ class Walker {
  private:
   static constexpr int row_bits = 48;
 
-  /// Returns the warp's tiles. They are processed in alternating directions from step to step, because the rows that
-  /// were read last are still in cache.
+  /// Returns the warp's tiles. Every other step processes them in reverse order, because the rows read last are still
+  /// in the cache.
   __device__ ByteStream::Tiles tiles_of(int step) const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
@@ -374,13 +374,13 @@ class Walker {
 
   struct Own {
     Word sum;
-    unsigned int low_gains[most_trials];  ///< each gain is split into a low and a high half, because shared memory
-                                          ///< has native atomics only for 32 bits
+    unsigned int low_gains[most_trials];  ///< low halves of the gains; gains have two halves, because shared memory has
+                                          ///< native atomics only for 32 bits
     unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< per warp: true if there was no room for some pair that add() needs
+    bool overflowed[most_warps];  ///< for each warp: true if it had no space for a pair that add() needs
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -390,7 +390,7 @@ class Walker {
   __device__ Word* published_gains(int step, int trial) const {
     return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
-  /// Returns the gain of a trial within the block's rows. The index of the trial is the index of the calling thread.
+  /// Returns the gain, within the block's rows, of the trial whose index is the index of the calling thread.
   __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
@@ -421,8 +421,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// Compares the 32 rows of a tile with all trials. `local`: the index of the tile's first row within the block's
-  /// rows.
+  /// Compares the 32 rows of a tile with all trials. `local` is the index of the tile's first row among the rows of the
+  /// block.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
@@ -445,7 +445,8 @@ class Walker {
     if (are_two) queue_up(local, others, 8);
   }
 
-  /// Returns one bit per undecided pair: bit 2 i + j stands for the lane's row i and its trial j (0 or 1).
+  /// Returns one bit per pair, which is set if the pair is undecided. Bit 2 i + j is for the lane's row i and the
+  /// lane's trial j (0 or 1).
   __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
@@ -459,7 +460,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Clears the bits of rows after the block's last row.
+    // Clears the bits of rows that follow the block's last row.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
@@ -487,7 +488,7 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Removes the last pairs from the queue, up to 32, and computes their distances.
+  /// Takes up to 32 pairs from the end of the queue, and computes their distances.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
@@ -500,15 +501,14 @@ class Walker {
     record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
-  /// Computes all distances between a tile's rows and eight trials, for the case that many of these pairs are
-  /// undecided.
+  /// Computes all distances between a tile's rows and eight trials. Used if many of these pairs are undecided.
   __device__ void measure_all(std::int64_t first, int eight) {
     const std::int64_t row = first + lane_;
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // Stores the trials at the end of the queue. The end of the queue is free, because at most 31 pairs wait in the
+    // Stores the trials at the end of the queue. This part of the queue is free, because at most 31 pairs wait in the
     // queue.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, job_.cover.others, own_.rows + eight, trials,
@@ -519,7 +519,8 @@ class Walker {
         record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
-  /// If the distance is smaller than the point's current distance, stores it and adds the gain to the trial's gains.
+  /// If the distance is smaller than the distance to the point's chosen row, stores it and increases the gain of the
+  /// trial.
   __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
@@ -544,8 +545,8 @@ class Walker {
     }
   }
 
-  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. Pairs that do not fit are dropped, and the list is
-  /// then not used.
+  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. If some pairs do not fit, they are dropped, and the
+  /// list is not used.
   __device__ void append(std::int64_t row, int trial, double distance, bool is_nearer, unsigned int nearer) {
     if (nearer == 0) return;
     Word place = 0;
@@ -557,8 +558,8 @@ class Walker {
     if (is_nearer && place < job_.kept_room) job_.kept[place] = {distance, row * most_trials + trial};
   }
 
-  /// The warp had no room to store some pairs with the best trial. Computes the distances of these pairs a second time,
-  /// and lowers the distances of their points.
+  /// Handles the pairs with the best trial that the warp had no space to store. Computes their distances a second time,
+  /// and decreases the distances of their points.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
@@ -595,17 +596,17 @@ class Walker {
   int warps_;
   WarpRoom& room_;
   uint4* candidates_;
-  Word* parts_;  ///< sums of all blocks
+  Word* parts_;  ///< the sums of all blocks
   ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
   int kept_ = 0;     ///< number of pairs that the warp has stored
 };
 
-// Launch shape: cooperative, with blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at
-// once, but at most one per unit of rows.
+// Launch shape: cooperative, with blocks of up to most_threads threads. The number of blocks is the number that the GPU
+// runs at once, but at most one per unit of rows.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -634,7 +635,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
 }
 
-/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which`: the trials, as
+/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which` contains the trials as
 /// numbers of rows in cover.others. Launch shape: like take_steps, but not cooperative.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1)
@@ -650,9 +651,9 @@ __global__ void __launch_bounds__(most_threads, 1)
   walker.finish();
 }
 
-/// Adds one of the trials that measure_trials has compared. `count`: the number of kept pairs. `owner`: the number of
-/// the trial among the chosen rows. With a state, `count` and `trial` are ignored. Launch shape: grid-stride loop over
-/// the kept pairs.
+/// Adds one of the trials that measure_trials has compared. `count` is the number of kept pairs. `owner` is the index
+/// of the trial among the chosen rows. If there is a state, ignores `count` and `trial`. Launch shape: grid-stride loop
+/// over the kept pairs.
 template <class T>
 __global__ void add_kept(const __grid_constant__ TrialJob<T> job, std::int64_t count, int trial, int owner) {
   if (job.state) {
