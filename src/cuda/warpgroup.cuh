@@ -145,8 +145,8 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
-  /// Returns true if the phase with this parity has ended. May block briefly, and may return false although the phase
-  /// is about to end.
+  /// Returns true if the phase with this parity has ended. If it has not, the hardware may wait briefly for its end
+  /// before the function returns.
   __device__ bool has_ended(unsigned int parity) {
     unsigned int done;
     asm volatile(
@@ -174,7 +174,8 @@ class Barrier {
         "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
         : "memory");
   }
-  /// Overload for a map of one matrix. Elements outside of the matrix arrive as zeros, and their bytes are counted.
+  /// Copies a box of a tensor map that has only one matrix. Elements outside of the matrix arrive as zeros, and their
+  /// bytes are counted.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "

@@ -66,7 +66,7 @@ std::vector<Gpu> find_gpus() {
   finding_process = ::getpid();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();  // without a driver or a device, clears the error, so that later calls do not see it
+    cudaGetLastError();  // clears the error of a missing driver or device, so that later calls do not see it
     return gpus;
   }
   for (int index = 0; index < count; ++index) {
@@ -116,7 +116,7 @@ std::optional<std::vector<Gpu>> gpus_by_nvml() {
         break;
       }
       gpus->push_back(gpu_of(static_cast<int>(index), name, major, minor));
-      // The smallest value of all GPUs with this or a later major version.
+      // This value is the smallest among all GPUs of this major version and of later ones.
       gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;
     }
     call("nvmlShutdown");

@@ -29,7 +29,7 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
   EXPECT_FALSE(runs_on("", 9, 0));
 }
 
-// Builds without CUDA omit the host code for GPUs and refuse requests that need it.
+// Builds without CUDA do not contain the host code for GPUs. They refuse requests that need it.
 TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
   EXPECT_EQ(cuda::is_compiled, is_compiled());
   try {
@@ -83,7 +83,7 @@ TEST(cuda_devices, looking_for_gpus_never_fails) {
 }
 
 TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
-  // The facts that both functions report, in sorted order.
+  // Returns the properties that both find_gpus() and list_gpus() report, in sorted order.
   const auto facts = [](const std::vector<Gpu>& gpus) {
     std::multiset<std::tuple<std::string, std::string, bool>> all;
     for (const Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);

@@ -1,4 +1,4 @@
-// Jobs on several GPUs of this process (Execution::gpus): one rank per GPU, each on a separate thread.
+// Jobs on several GPUs of this process (Execution::gpus). Each GPU is a rank with its own thread.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ bool has_idle_group(const std::vector<int>& gpus);
 /// same GPUs uses the group again.
 class GpuGroup {
  public:
-  /// Throws UsageError or UnsupportedError unless the job can run on these GPUs. `execution` must outlive the object.
+  /// Throws UsageError or UnsupportedError if the job cannot run on these GPUs. `execution` must outlive the object.
   explicit GpuGroup(const Execution& execution);
   GpuGroup(const GpuGroup&) = delete;
   GpuGroup& operator=(const GpuGroup&) = delete;

@@ -1,4 +1,4 @@
-// Functions for memory of which only the address is known. Plain C++, also in builds without CUDA.
+// Functions for memory of which the caller knows only the address. Plain C++, also in builds without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,8 @@ void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* s
 std::shared_ptr<void> copy_between_gpus(int to, const void* from, std::size_t stride_bytes, std::size_t row_bytes,
                                         std::int64_t rows);
 
-/// Rows for a job on a GPU: the given rows if they are in host memory or on this GPU, otherwise a copy.
+/// The rows of a view, for a job on a GPU. If the rows are on another GPU, holds a copy of them; otherwise refers to
+/// the given rows.
 template <class T>
 class RowsForGpu {
  public:

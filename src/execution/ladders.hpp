@@ -1,4 +1,4 @@
-// The ladders of all problems, for code that does not know a problem.
+// The ladders of all problems, for code that serves every problem.
 #pragma once
 
 #include <span>

@@ -21,7 +21,7 @@ struct Gpu {
   bool usable = false;             ///< true if this build has code for the GPU
 };
 
-/// Facts that are determined on first use. Jobs that do not need these facts save the time.
+/// Facts that are determined on first use, so that jobs without a need for them save the time.
 template <class Facts>
 class OnDemand {
  public:
@@ -35,7 +35,7 @@ class OnDemand {
   std::shared_future<Facts> found_;
 };
 
-/// Determined on demand, because the driver needs a tenth of a second to report GPUs.
+/// The GPUs are determined on first use, because the driver needs a tenth of a second to report them.
 using Gpus = OnDemand<std::vector<Gpu>>;
 
 /// Topology of cores, caches and memory. Determining it with hwloc takes milliseconds.

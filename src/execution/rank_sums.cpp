@@ -160,7 +160,7 @@ Endpoint endpoint_of(int gpu) {
   return endpoint;
 }
 
-/// Connects the ranks in the best way that all of them support. Collective.
+/// Connects the ranks in the best way that all ranks support. Collective.
 std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
   Communicator& communicator = ranks.communicator();
   const std::vector<Endpoint> all = ranks.gather([&] { return endpoint_of(gpu); });
@@ -191,7 +191,7 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
 
 RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
   std::shared_ptr<RankSums>& sums = ranks.communicator().gpu_sums_;
-  // The ranks connect together, so all of them are connected or none is.
+  // Either all ranks have connected, or none has.
   if (!sums || !ranks.all([&] { return sums->gpu_ == gpu; })) {
     sums = connected(ranks, gpu);
     sums->gpu_ = gpu;

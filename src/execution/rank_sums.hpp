@@ -1,5 +1,4 @@
-// Sums over the GPUs of the ranks of a job, for data that stays on these GPUs. Only units compiled with CUDA include
-// this file.
+// Sums over the ranks of a job whose data stays on the ranks' GPUs. Only units compiled with CUDA include this file.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@ class RankSums {
   RankSums& operator=(const RankSums&) = delete;
   virtual ~RankSums() = default;
 
-  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks on these GPUs connects the
-  /// GPUs, which takes a second or more. Collective. `gpu` is the calling thread's current device.
+  /// Returns the sums object of the ranks' communicator. The first job of the ranks on these GPUs connects the GPUs,
+  /// which takes a second or more. Collective. `gpu` is the calling thread's current device.
   static RankSums& of(core::Ranks& ranks, int gpu);
 
   /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. `count` is

@@ -21,7 +21,7 @@ struct Half {
   std::uint16_t bits;
 };
 
-/// The upper half of a float.
+/// A bfloat16: the upper half of a float.
 struct BrainHalf {
   std::uint16_t bits;
 };
@@ -35,7 +35,7 @@ float widen(Half half) {
   const std::uint32_t exponent = (half.bits >> 10) & 31u;
   const std::uint32_t mantissa = half.bits & 0x3ffu;
   if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: zero and the subnormal numbers
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // the product is exact
     return sign ? -magnitude : magnitude;
   }
   const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
@@ -98,7 +98,7 @@ Matrix<T> copied(const StoredMatrix& matrix) {
     }
     return result;
   }
-  // Transposes tile by tile, so that the source and the destination of a tile stay in the L1 cache.
+  // Transposes the matrix tile by tile. The source and the destination of a tile fit in the L1 cache together.
   constexpr std::int64_t tile = 32;
   for (std::int64_t first_row = 0; first_row < matrix.rows; first_row += tile) {
     const std::int64_t last_row = std::min(matrix.rows, first_row + tile);
@@ -140,7 +140,7 @@ constexpr ElementKind<Values> kind(std::string_view name) {
 }
 
 template <class Values>
-constexpr std::array<ElementKind<Values>, 0> kinds{};  // one table for Reals, one for Numbers
+constexpr std::array<ElementKind<Values>, 0> kinds{};  // There are two tables: one for Reals, one for Numbers.
 
 template <>
 constexpr auto kinds<Reals> = std::to_array<ElementKind<Reals>>({

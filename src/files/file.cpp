@@ -133,7 +133,7 @@ void read_zeros(int number, siginfo_t* information, void*) {
     lives = ::mmap(const_cast<char*>(first), static_cast<std::size_t>(end - first), PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   }
-  if (!lives) {  // after the return, the signal occurs again and ends the process
+  if (!lives) {  // when the handler returns, the signal occurs again and ends the process
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(number, &usual, nullptr);
@@ -147,7 +147,8 @@ void read_zeros(int number, siginfo_t* information, void*) {
     lost_known.store(true, std::memory_order_release);
     ask_program_to_stop();
   }
-  // Waits until the job stops, so that the job does not use the zeros. Another thread handles the request.
+  // Waits until the job receives the stop request, so that the job does not use the zeros. Another thread delivers the
+  // request.
   const timespec moment{0, 1'000'000};
   while (!program_stop.stop_requested()) ::nanosleep(&moment, nullptr);
   errno = error_number;

@@ -58,7 +58,8 @@ enum class Access : unsigned char {
   parts      ///< for reading only the parts named by read_ahead()
 };
 
-/// A regular file, mapped read-only. Throws InputError if it is unreadable, empty or not a regular file.
+/// A regular file, mapped read-only. The constructor throws InputError if the file is unreadable, empty or not a
+/// regular file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, Access access = Access::once);

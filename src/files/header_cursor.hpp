@@ -1,4 +1,4 @@
-// A position in the text of a binary file's header.
+// A position in the text of a file's header.
 #pragma once
 
 #include <charconv>

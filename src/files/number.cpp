@@ -26,8 +26,8 @@ bool equal_but_for_case(std::string_view text, std::string_view lower) {
 
 namespace {
 
-/// Parses a number that std::from_chars reports as out of range. Unlike std::from_chars, the C library distinguishes
-/// overflow and underflow.
+/// Parses a number that std::from_chars reports as out of range. The C library is used, because it distinguishes
+/// overflow from underflow.
 double value_out_of_range(const char* begin, const char* end) {
   static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
   return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
@@ -76,9 +76,9 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // `high` is the product of the shifted number and the mantissa, rounded down to units of 2^64. The exact value
-  // exceeds the unrounded product by less than one such unit. If `high` is one unit below a tie, the exact value may
-  // therefore be below the tie, equal to it or above it.
+  // `high` is the product of the shifted number and the mantissa, divided by 2^64 and rounded down. The exact value
+  // exceeds the product by less than 2^64. If `high` is one less than a tie, the exact value may therefore be below the
+  // tie, equal to it or above it.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
@@ -106,8 +106,8 @@ constexpr auto exact_powers_of_ten = [] {
   return powers;
 }();
 
-/// Parses, without a loop, a number that has neither sign nor exponent and ends within seven characters. Most numbers
-/// in tables with few decimals have this form. Returns the end of the number, or nullptr for any other number.
+/// Parses a number without a loop. The number must have no sign and no exponent, and end within seven characters. Most
+/// numbers in tables with few decimals have this form. Returns the end of the number, or nullptr for any other number.
 const char* short_number(const char* at, const char* end, double& value) {
   std::uint64_t eight = 0;
   if (end - at < std::ptrdiff_t{sizeof eight}) return nullptr;
@@ -205,7 +205,8 @@ const char* parse_foreign_number(const char* begin, const char* end, double& val
   const auto is_group = [&](const char* mark) {
     return end - mark >= 4 && *mark == format.group && digits_end(mark + 1) == mark + 4;
   };
-  // A number has no groups if more than three digits or a leading 0 precede the first separator: "1234,567", "0,567".
+  // The number has no groups if more than three digits, or a leading 0, precede the first separator: "1234,567",
+  // "0,567".
   if (format.group != 0 && at != first && at - first <= 3 && *first != '0')
     for (; is_group(at); at += 4) text.append(at + 1, at + 4);
   if (at != end && format.point != 0 && *at == format.point) {

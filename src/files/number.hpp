@@ -72,17 +72,17 @@ struct NumberFormat {
   bool is_plain() const { return point == '.' && group == 0; }
 };
 
-/// Parses a number in any notation except the plain one.
+/// Parses a number in the notation `format`, for all notations except the plain one.
 const char* parse_foreign_number(const char* begin, const char* end, double& value, NumberFormat format);
 
-/// Parses a number in the notation `format`, with or without groups. A group ends the number unless it has exactly
-/// three digits.
+/// Parses a number in the notation `format`. The number may have groups of digits, but need not. A group that does not
+/// have exactly three digits ends the number.
 inline const char* parse_number(const char* begin, const char* end, double& value, NumberFormat format) {
   return format.is_plain() ? parse_number(begin, end, value) : parse_foreign_number(begin, end, value, format);
 }
 
 enum class Decimal : std::uint8_t {
-  automatic,  ///< a point, unless the table unambiguously shows another separator
+  automatic,  ///< a comma if the table unambiguously has decimal commas, otherwise a point
   point,
   comma
 };
@@ -98,7 +98,7 @@ bool is_number(std::string_view text, NumberFormat format = {});
 
 enum class Comma : std::uint8_t { none, decimals, either };
 /// Returns Comma::none if the field is not a number with a comma. Returns Comma::either if exactly three digits follow
-/// the comma.
+/// the comma. Otherwise returns Comma::decimals.
 Comma comma_in(std::string_view field);
 
 inline constexpr std::string_view decimal_comma_note =

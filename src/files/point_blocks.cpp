@@ -22,7 +22,7 @@ PointBlocks::PointBlocks(std::string path, ReadOptions options) : path_(std::mov
 std::int64_t PointBlocks::rows_in(std::uint64_t bytes, ElementType type, std::uint64_t result_bytes) const {
   const auto columns = static_cast<std::uint64_t>(head_.columns());
   const auto file_columns = static_cast<std::uint64_t>(file_columns_);
-  // If only some columns are chosen, memory holds all columns of a row and a copy of the chosen ones.
+  // If only some columns are chosen, memory holds all columns of a row, and also a copy of the chosen columns.
   const std::uint64_t numbers = columns == file_columns ? columns : columns + file_columns;
   const std::uint64_t each = numbers * (type == ElementType::f32 ? sizeof(float) : sizeof(double)) + result_bytes;
   return static_cast<std::int64_t>(std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, each)));

@@ -1,4 +1,4 @@
-// Tests of reading points block by block: the same values, names and errors as from the whole file.
+// Tests of reading points block by block. The blocks must have the same values, names and errors as the whole file.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class PointBlocksTest : public tests::FolderTest {
   }
 };
 
-/// The values of all rows, as the blocks deliver them.
+/// The values of all rows, collected from the blocks.
 struct Read {
   std::vector<double> values;
   std::int64_t blocks = 0;
@@ -117,7 +117,7 @@ TEST_F(PointBlocksTest, DeliverChosenColumns) {
   PointBlocks blocks(path, options);
   EXPECT_EQ(blocks.head().columns(), 2);
   EXPECT_EQ(read_blocks(blocks, 7, ElementType::f32).values, read_whole(path, options));
-  // The six columns of a row are converted before two of them are copied.
+  // All six columns of a row are converted first. Then two of them are copied.
   EXPECT_EQ(blocks.rows_in(3200, ElementType::f32, 0), 100);
   EXPECT_EQ(PointBlocks(path, {}).rows_in(3200, ElementType::f32, 8), 100);
   EXPECT_EQ(PointBlocks(path, {}).rows_in(1, ElementType::f64, 8), 1);

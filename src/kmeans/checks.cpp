@@ -1,4 +1,4 @@
-// Checks the arguments of the public calls before any other step.
+// Checks the arguments of the public calls. This is the first step of each call.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -38,7 +38,7 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
 }
 
-/// Throws UsageError if the caller has set an option that is valid only for a single fit.
+/// Throws UsageError if the caller has set an option that is allowed only for a single fit.
 void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   const auto refuse = [](const std::string& what) {
     throw UsageError(what + " to one fit, but several numbers of clusters are compared; leave it out");

@@ -42,7 +42,7 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
          .help = "the measure of nearness: the distance, or the angle between rows, which are scaled to "
                  "unit length (spherical k-means)",
          .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
-    // Not part of a job's key, because the job's fit receives points that are already standardized.
+    // This option is not part of a job's key, because the job's fit receives points that are already standardized.
     option<&KMeansOptions::standardize>(
         {.name = "standardize",
          .help = "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data",

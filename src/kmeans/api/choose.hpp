@@ -11,8 +11,8 @@
 namespace gradus::kmeans_detail {
 
 /// Returns the variant for a job that runs on this machine and supports the options. Throws UsageError or
-/// UnsupportedError if no variant fits. `points` and `others`: the memory places of the arrays. `execution`: the value
-/// returned by execution::run_on_gpu_of().
+/// UnsupportedError if no variant fits. `points` is the memory place of the points, and `others` are the places of the
+/// other arrays. `execution` is the value returned by execution::run_on_gpu_of().
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
@@ -37,7 +37,7 @@ const Variant& within_memory(const Variant& variant, const Execution& execution,
 template <class T>
 bool stays_on_gpu(core::Ranks& ranks, const Variant& variant, MatrixView<const T> points);
 
-/// An estimated time that is long enough to use all threads.
+/// The estimated time of a job that is so long that it should use all threads.
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// Sets the number of threads, unless the caller has set it. If the result's bits do not depend on this number, a small

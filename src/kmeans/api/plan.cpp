@@ -35,7 +35,7 @@ void describe(const FitCall<T>& call, JobPlan<T>& plan) {
   plan.shape = shape_of({call.points.rows(), call.points.columns(), static_cast<int>(sizeof(T)), !plan.weights.empty(),
                          call.points.place()},
                         call.options);
-  // With several ranks, a GPU does not compute the distances to initial centroids.
+  // With several ranks, the GPUs do not compute the distances to the initial centroids.
   if (!call.ranks.is_alone()) plan.shape.first_distances = 0;
 }
 

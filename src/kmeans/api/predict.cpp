@@ -1,4 +1,4 @@
-// kmeans_predict(): finds the nearest of given centroids for each point.
+// kmeans_predict(): finds, for each point, the nearest of the given centroids.
 #include <utility>
 
 #include "cpu/threads.hpp"
@@ -30,7 +30,8 @@ struct PredictCall : ModelCall<T> {
   core::ExactAccumulator* inertia;
 };
 
-/// Returns the options of a fit without iterations. The last assignment of this fit gives the labels of the prediction.
+/// Returns the options of a fit without iterations. The final assignment of this fit yields the labels of the
+/// prediction.
 KMeansOptions options_of(KMeansMetric metric) {
   KMeansOptions options;
   options.init = KMeansInit::given;

@@ -23,10 +23,11 @@ class PreparedPoints {
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const Statistics& statistics() const { return statistics_; }
 
-  /// Returns the number of different points, counted up to the number of clusters. Throws InputError if there are fewer
-  /// different points than clusters, unless the options accept that.
+  /// Counts the different points, but stops at the number of clusters. Throws InputError if there are fewer different
+  /// points than clusters, unless the options accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// Throws InputError if there are several clusters and the points differ, but all their squared distances are zero.
+  /// Throws InputError if there are several clusters and not all points are equal, but all their squared distances are
+  /// zero.
   void require_distances(std::int64_t clusters) const;
 
   /// Returns a problem that refers to memory owned by this object.

@@ -1,4 +1,5 @@
-// Shifted and scaled rows as FP16. The lengths of the rows and of their rounding errors are stored for the error bound.
+// Stores shifted and scaled rows as FP16. Also stores the lengths of the rows and of their rounding errors, for the
+// error bound.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -17,9 +18,8 @@ struct Conversion {
   int stride;
 };
 
-/// Converts one row. A row is shared by `lanes` adjacent lanes of a warp. If `sign` is -1, stores the negated row.
-/// Lengths are rounded up. All lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` =
-/// false.
+/// Converts one row with `lanes` adjacent lanes of a warp. If `sign` is -1, stores the negated row. Rounds lengths up.
+/// All lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` = false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {
@@ -28,7 +28,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   double rests = 0;
   for (int first = static_cast<int>(threadIdx.x) % lanes * quad; first < by.stride; first += lanes * quad) {
     T own[quad] = {};
-    if (by.d % quad == 0) {  // rows start at a multiple of 16 bytes
+    if (by.d % quad == 0) {  // each row starts at a multiple of 16 bytes
       struct alignas(16) Part {
         T values[16 / sizeof(T)];
       };
@@ -52,7 +52,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
     for (int index = 0; index < quad; ++index) {
       const int dim = first + index;
       const double value = dim < by.d ? sign * (static_cast<double>(own[index]) - by.middle[dim]) * by.scale : 0.0;
-      // Rounding first to float and then to FP16 is faster than rounding directly. The error of both roundings is
+      // Rounding to float and then to FP16 is faster than rounding directly to FP16. The error of both roundings is
       // measured below.
       rounded.values[index] = __float2half_rn(static_cast<float>(value));
       const double rest = value - static_cast<double>(__half2float(rounded.values[index]));
@@ -69,8 +69,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
 }
 
-// Converts the points. Row i receives the point slots[i], or point i if `slots` is null. Launch: `lanes` lanes per row,
-// grid-stride loop.
+// Converts the points. Row i of the result is the point slots[i], or point i if `slots` is null. Launch: `lanes` lanes
+// per row, grid-stride loop.
 template <int lanes, class T>
 __global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
                                __half* halves, TensorLengths* lengths) {
@@ -132,7 +132,7 @@ __global__ void bring_rows(const T* on_host, int d, const std::int32_t* rows, co
 }
 
 inline __device__ void raise(float* largest, float value) {
-  // Non-negative floats have the same order as their bits, which are compared as integers.
+  // Non-negative floats have the same order as the integers with the same bits, so the integers are compared.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 

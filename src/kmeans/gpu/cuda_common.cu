@@ -17,8 +17,8 @@ __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n
 
 constexpr int inertia_threads = 256;
 
-// Each block stores the inertia of its points. The order of additions is the same in every run.
-// Launch shape: blocks of inertia_threads, grid-stride loop over the points.
+// Computes the inertia of the points of each block. The order of additions is the same in every run. Launch shape:
+// blocks of inertia_threads, grid-stride loop over the points.
 template <class T>
 __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
                             std::int64_t n, std::int64_t d, const T* centroids, const std::int32_t* labels,
@@ -38,7 +38,7 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   __shared__ double parts[inertia_threads];
   parts[threadIdx.x] = sum;
   for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
-    __syncthreads();  // all parts of the previous step are stored
+    __syncthreads();  // all partial sums of the previous step are stored
     if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
   }
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];

@@ -1,4 +1,4 @@
-// Replacements for the GPU functions in a build without CUDA.
+// The GPU functions for builds without CUDA. They throw an error.
 #include "core/not_compiled.hpp"
 #include "cuda/job.hpp"
 #include "kmeans/points/gpu_source.hpp"

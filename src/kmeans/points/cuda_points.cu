@@ -1,8 +1,8 @@
 // Points on a GPU: variance, scaling to unit length, and copies. cuda_cover.cu chooses initial centroids, and
 // cuda_distances.cu computes distances.
 //
-// Almost all kernels take about as long as one read of the points. Blocks may finish in any order, because the sums are
-// sums of integers, and minima and maxima are exact.
+// Almost all kernels take about as long as it takes to read the points once. Blocks may finish in any order, because
+// sums of integers, minima and maxima do not depend on the order.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Sums the columns. `too_small` receives the number of values that the limbs do not hold.
+/// Sums the columns. Sets `too_small` to the number of values that the limbs cannot hold.
 template <class T>
 __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
   core::TotalLimbs limbs;
@@ -153,7 +153,7 @@ void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> ro
   gather_rows<T><<<cuda::blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all),
                                                                                            which.data(), count, to);
   cuda::check_launch("gather_rows");
-  stream.wait();  // the GPU has read the row numbers
+  stream.wait();  // the GPU has read the numbers of the rows
 }
 
 template <class T>

@@ -46,7 +46,7 @@ class GpuPoints final : public PointSource<T> {
   bool has_room_behind() const { return owned_.size() > 0; }
 
   void to_unit_rows() override;
-  /// Returns the mean variance of the columns, or no value if the magnitudes of the points differ too much.
+  /// Returns the mean of the columns' variances, or no value if the magnitudes of the points differ too much.
   std::optional<double> own_mean_column_variance(const Statistics& statistics) const override;
   void visit(const typename PointSource<T>::Visit& visit) const override;
   bool visits_copies() const override { return true; }

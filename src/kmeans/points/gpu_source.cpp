@@ -98,7 +98,7 @@ std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_
   const std::uint64_t cover_bytes = gpu_cover_bytes(std::ssize(numbers), points_.columns(), false);
   core::Ranks& ranks = this->ranks();
   if (ranks.is_alone()) return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes);
-  // The sample is so small that every GPU chooses from the whole sample, without exchanges.
+  // The sample is so small that every GPU receives all of it. So the GPUs choose without exchanging anything.
   const Matrix<T> rows = rows_at(numbers);
   Execution here;
   here.gpu = job_->gpu();

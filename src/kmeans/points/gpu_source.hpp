@@ -1,4 +1,4 @@
-// GPU functions for jobs without a PointSource. In a build without CUDA, these functions throw (not_compiled.cpp).
+// GPU functions for code that has no PointSource yet. In a build without CUDA, they throw (not_compiled.cpp).
 #pragma once
 
 #include <cstdint>

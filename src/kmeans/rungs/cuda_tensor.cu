@@ -80,11 +80,11 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    // The last tile is completed with copies of the last point.
+    // The last tile is filled up with copies of the last point.
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;
     return job.points + point * job.stride;
   };
-  Leader leaders[2];  // the leaders of two points of the warp: lane / 4 and 8 + lane / 4
+  Leader leaders[2];  // the best scores of two points of the warp: points lane / 4 and 8 + lane / 4
   Product<Resident> product(job, memory);
   product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
     float best[2] = {INFINITY, INFINITY};
@@ -107,7 +107,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     leaders[1].meet(best[1], second[1], tile);
   });
 
-  // Four lanes share the clusters of a point. From this line on, each thread handles one point.
+  // Until here, four lanes divide the clusters of a point among themselves. From here on, each thread handles one
+  // point.
   Leader* const of_points = reinterpret_cast<Leader*>(memory);
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -119,7 +120,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
                   __shfl_xor_sync(everyone, leader.cluster, lanes));
     if (lane % 4 == 0) of_points[static_cast<int>(threadIdx.x) / 32 * 16 + row * 8 + lane / 4] = leader;
   }
-  __syncthreads();  // all leaders are written
+  __syncthreads();  // all best scores are written
   const int index = static_cast<int>(threadIdx.x);
   if (index >= Shape::points) return;  // whole warps return here
   const Leader leader = of_points[index];
@@ -144,7 +145,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   settle(job, certain, point, leader.cluster);
 }
 
-// Multiplies the doubtful points with the clusters again and records every cluster that may be nearest.
+// Multiplies the doubtful points with the clusters again, and records every cluster that may be nearest to a point.
 // Launch: like find_nearest, but with any number of blocks. Blocks take tiles of points in turn. If there are few
 // tiles, several blocks share a tile and each block takes a part of the clusters.
 template <bool Resident>
@@ -163,12 +164,12 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      // The last tile is completed with copies of the last doubtful point.
+      // The last tile is filled up with copies of the last doubtful point.
       const std::int64_t place = first + index < count ? first + index : count - 1;
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
-    float reaches[2];  // upper bound of a candidate's score, for points lane / 4 and 8 + lane / 4 of the warp
+    float reaches[2];  // maximum score of a candidate, for points lane / 4 and 8 + lane / 4 of the warp
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;
@@ -194,8 +195,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
         const std::int64_t place = first_place + 8 * row;
         const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
         for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
-          // The score passes the common error bound of all clusters. Test it with the individual error bound of its
-          // cluster.
+          // The score is within the common error bound of all clusters. The individual error bound of its cluster
+          // decides.
           const int which = __ffs(static_cast<int>(rest)) - 1;
           const int cluster = cluster_of(tile, which);
           const float score = own[which] + job.half_squares[cluster];
@@ -209,14 +210,14 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   }
 }
 
-/// Words that the ranks add up together with the sums of an iteration.
+/// The words that the ranks add up together with the sums of an iteration.
 struct RankWords {
   Word changed;  ///< number of changed labels
-  Word looks;    ///< number of ranks that want to leave the loop after this iteration
+  Word looks;    ///< number of ranks that must leave the loop after this iteration
   Word stops;    ///< number of ranks on which a stop was requested
 };
 
-/// The sums of all ranks.
+/// The sums over all ranks, and the object that computes them.
 struct RankTotals {
   execution::RankSums& sums;
   cuda::DeviceBuffer<Word> words;
@@ -226,7 +227,7 @@ struct RankTotals {
 struct StepOutcome {
   PassCounters counters;
   UpdateState update;
-  RankWords of_ranks;  ///< zero if the GPUs of several ranks do not iterate together
+  RankWords of_ranks;  ///< zero unless the GPUs of several ranks iterate together
 };
 
 __global__ void note_step(const PassCounters* counters, bool looks, bool stops, RankWords* words) {
@@ -384,7 +385,8 @@ class TensorEngine final : public RankPasses<T> {
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
-  // The block shapes on Hopper, for points of one chunk, of two chunks, and of more chunks with few or many clusters.
+  // The shapes of blocks on Hopper: for points of one chunk, for points of two chunks, and for points of more chunks,
+  // with few or many clusters.
   using One = Pipeline<1, 128>;
   using Two = Pipeline<2, 128>;
   using Streamed = Pipeline<0, 128>;
@@ -448,8 +450,8 @@ class TensorEngine final : public RankPasses<T> {
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    // The exponent of the scale has a lower limit. The squares of data below this limit underflow in the canonical
-    // chain. With the limited scale, the scores of such data stay below the constant of tensor_bound().
+    // The exponent of the scale has a lower limit. If data need a smaller exponent, their squares underflow in the
+    // canonical chain. With this limit, the scores of such data are smaller than the constant of tensor_bound().
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};
@@ -533,9 +535,9 @@ class TensorEngine final : public RankPasses<T> {
     const cuda::Stream& stream = job_.stream();
     columns_.copy_from_host(host_columns_.data(), static_cast<std::int64_t>(host_columns_.size()), stream);
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
-    labels_.fill_bytes(0xff, stream);  // marks all points as having no cluster yet
+    labels_.fill_bytes(0xff, stream);  // marks all points as not having a cluster yet
     device_sums_.clear(stream);
-    point_lengths_.clear(stream);  // clears the lengths of all points, and of the padding of the last tile
+    point_lengths_.clear(stream);  // sets the lengths of all points, and of the padding of the last tile, to zero
     if (is_pipelined_) {
       with_pipeline([]<class Shape>(Shape) {
         cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
@@ -578,8 +580,8 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("convert_points");
   }
 
-  /// Returns true if a new order is worthwhile: enough labels have changed since the points were last ordered, and few
-  /// labels change now, so a new order will last.
+  /// Returns true if a new order is worthwhile: enough labels have changed since the points were last ordered, and so
+  /// few labels change now that a new order will last.
   bool is_worth_ordering(std::int64_t changed) const {
     return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < n_ && 3 * moved_since_ordered_ > n_;
   }
@@ -680,7 +682,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.next = next_.data();
   }
 
-  /// Computes the labels of all points for the centroids that are on the GPU.
+  /// Computes the labels of all points. The centroids must be on the GPU.
   void launch_pass() {
     const cuda::Stream& stream = job_.stream();
     outcome_.clear(stream);
@@ -725,7 +727,7 @@ class TensorEngine final : public RankPasses<T> {
     });
   }
 
-  /// Empties the lists of doubtful points, for the next portion.
+  /// Empties the lists of doubtful points before the next portion.
   void forget_doubtful() {
     cuda::check(cudaMemcpyAsync(&host_outcome_[0].counters, filter_.counters, sizeof(PassCounters),
                                 cudaMemcpyDeviceToHost, job_.stream()),
@@ -737,7 +739,7 @@ class TensorEngine final : public RankPasses<T> {
       cuda::check(cudaMemsetAsync(counter, 0, sizeof *counter, job_.stream()), "cudaMemsetAsync");
   }
 
-  /// Computes the labels of `count` points. `first` must be the start of a tile.
+  /// Computes the labels of `count` points, beginning with point `first`. `first` must be the start of a tile.
   void launch_assignment(std::int64_t first, std::int64_t count) {
     const cuda::Stream& stream = job_.stream();
     filter_.first_point = first;
@@ -801,15 +803,15 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("add_entries");
   }
 
-  /// Runs a pass over the points of all ranks, and adds up their sums. `looks`: true if this rank wants to leave the
-  /// loop after this iteration. After a stop request, the ranks still add up their sums, but the results are invalid.
+  /// Runs a pass over the points of all ranks, and adds up their sums. `looks` is true if this rank must leave the loop
+  /// after this iteration. After a stop request, the ranks still add up their sums, but the results are invalid.
   void launch_pass_on_ranks(bool looks) {
     const cuda::Stream& stream = job_.stream();
     const std::stop_token& stop = job_.problem().ranks().asked();
     try {
       launch_pass();
     } catch (const InterruptedError&) {
-      // stop_requested() is true from here on
+      // at this point, stop_requested() returns true
     }
     const std::int64_t sums = sum_words(update_);
     note_step<<<1, 1, 0, stream>>>(&outcome_.data()->counters, looks, stop.stop_requested(),
@@ -852,7 +854,7 @@ class TensorEngine final : public RankPasses<T> {
     fetch_outcome();
   }
 
-  // Fetches the sums for the driver. Fetches the labels too, unless `labels` is null.
+  // Copies the sums to the host, for the driver. If `labels` is not null, copies the labels, too.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     fetch_sums(device_sums_, sums_, stream);
@@ -866,7 +868,7 @@ class TensorEngine final : public RankPasses<T> {
   std::int64_t n_;
   bool is_pipelined_;  ///< true on Hopper
   int stride_;
-  bool has_wide_tiles_;  ///< true on Hopper with many columns
+  bool has_wide_tiles_;  ///< true on Hopper if there are many columns
   int padded_clusters_;
   GpuTierPlan plan_;
   std::int64_t room_;    ///< number of points of a block, or of all points if there are no blocks
@@ -913,7 +915,7 @@ class TensorEngine final : public RankPasses<T> {
   std::int64_t last_changed_;   ///< number of labels that the last pass changed
   double share_read_ = 1;       ///< share of the points whose rows the last pass needed
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass before its last portion
+  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass, without its last portion
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;

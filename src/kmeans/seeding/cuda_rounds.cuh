@@ -28,9 +28,9 @@ constexpr int most_held = 2;     ///< if rows have at most this number of chunks
 __host__ __device__ constexpr int most_warps(int chunks) { return chunks == 2 ? 8 : 12; }
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// The largest number of pairs that enter a warp's queue at a time: 32 rows (one tile) times eight new rows.
+/// The maximum number of pairs that enter a warp's queue at a time: 32 rows (one tile) times eight new rows.
 constexpr int at_once = 8 * tile_rows;
-/// Capacity of the queue. When new pairs enter, up to 31 earlier pairs may still be waiting in it.
+/// Capacity of the queue. When new pairs enter, the queue may still contain up to 31 earlier pairs.
 constexpr int queue_room = at_once + 32;
 
 struct WarpRoom {
@@ -55,8 +55,8 @@ struct RoundJob {
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< true if points can be read in 16-byte units
-  const StepState* state;     ///< if not null, nothing is added unless adds_round is 1
-  bool backwards;  ///< true: starts with the last row, because the rows that were read last are still in cache
+  const StepState* state;     ///< if it is not null, the kernel adds rows only if adds_round is 1
+  bool backwards;             ///< true: starts with the last row, because the rows read last are still in the cache
 };
 
 /// The work of one block. If `Held` is positive, rows have `Held` chunks, and each warp holds its points in registers
@@ -92,7 +92,7 @@ class Walker {
       const float square = job_.others.length(row, DeviceByteRows::of_square);
       own_.candidates[number] = is_there ? Candidate{2 * job_.others.length(row, DeviceByteRows::of_scale), -square}
                                          : Candidate{0, -std::numeric_limits<float>::infinity()};
-      // For non-negative floats, comparing the bits as integers gives the same order.
+      // Non-negative floats have the same order as the integers with the same bits, so the integers are compared.
       if (is_there) {
         atomicMax(&own_.most_residue, __float_as_uint(job_.others.length(row, DeviceByteRows::of_residue)));
         atomicMax(&own_.most_square, __float_as_uint(square));
@@ -110,8 +110,8 @@ class Walker {
   }
 
  private:
-  /// One bit per undecided pair: bit 8 e + 2 i + j stands for the lane's row i and its new row j (0 or 1) of group e.
-  /// `first` holds groups 0 to 3. `second` holds groups 4 to 7 in the same way.
+  /// One bit per pair, which is set if the pair is undecided. Bit 8 e + 2 i + j is for the lane's row i and the lane's
+  /// new row j (0 or 1) of group e. `first` holds groups 0 to 3. `second` holds groups 4 to 7 in the same way.
   struct Undecided {
     unsigned int first;
     unsigned int second;
@@ -139,9 +139,9 @@ class Walker {
   }
 
   /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer y. The
-  /// nearness is compared with a limit: s_x^2 q_x.q_x minus the squared distance from which on y is out of reach.
-  /// Computing the two sides of this comparison rounds four times. Each rounding is at most 2^-24 times twice the sum
-  /// of the squared lengths. In total, the roundings are therefore at most 2^-21 times this sum.
+  /// nearness is compared with a limit: s_x^2 q_x.q_x minus the squared distance from which on y is out of reach. The
+  /// two sides of this comparison are computed with four roundings. The error of each rounding is at most 2^-24 times
+  /// twice the sum of the squared lengths. In total, the errors are therefore at most 2^-21 times this sum.
   struct Two {
     float first;
     float second;
@@ -151,7 +151,7 @@ class Walker {
     return {fmaf(scale * candidates.x, static_cast<float>(sums[index / 2][place]), candidates.y),
             fmaf(scale * candidates.z, static_cast<float>(sums[index / 2][place + 1]), candidates.w)};
   }
-  /// Returns the new rows 2 t and 2 t + 1 of a group of eight.
+  /// Returns the values of the new rows 2 t and 2 t + 1 of a group of eight.
   __device__ float4 candidates_of(int eight) const {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
   }
@@ -211,7 +211,7 @@ class Walker {
     // products.
     const float most_residue = __uint_as_float(own_.most_residue);
     float nearest[4];
-    float enough[4];  // new rows with at most this nearness are excluded
+    float enough[4];  // a new row is excluded if its nearness is at most this value
     bool is_open[4];
 #pragma unroll
     for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
@@ -238,8 +238,8 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
-      // If the upper bound of the distance to the nearest new row is smaller than the point's reach, reduces the reach
-      // to this bound.
+      // The nearest new row has an upper bound of its distance. If this bound is smaller than the point's reach, the
+      // reach becomes the bound.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
@@ -305,8 +305,8 @@ class Walker {
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, others.data + job_.which[number] * others.stride,
                             rows.columns, job_.by_quads, count, room_.chains);
-    // Several pairs may have the same point. The lanes of these pairs update the point one after another, because on
-    // ties the first row wins.
+    // Several pairs may have the same point. The lanes of these pairs update it one after another, because the first
+    // row wins on ties.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
@@ -340,7 +340,7 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
 };
 

@@ -62,23 +62,23 @@ struct TrialJob {
   std::int64_t* chosen;
   TrialOutcome* outcome;
 
-  // For measure_trials and add_kept.
+  // Used by measure_trials and add_kept.
   KeptPair* kept;
   Word kept_room;
-  const StepState* state;  ///< if not null, the state decides whether anything is done
-  Word* kept_count;  ///< number of pairs, initially 0; if it is at least kept_room, pairs may be missing in `kept`
+  const StepState* state;  ///< if it is not null, the state determines whether the kernel does anything
+  Word* kept_count;        ///< number of pairs, initially 0; if it is at least kept_room, `kept` may lack pairs
 };
 
 namespace trials {
 
-/// The maximum number of warps per block. With more warps, a thread would have too few registers, and the values that
-/// it spills would miss the cache.
+/// The maximum number of warps per block. If there were more warps, a thread would have too few registers, and the
+/// values that it spills would not stay in the cache.
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
+constexpr int most_blocks = 512;  ///< maximum number of blocks in the grid, and of sums that are scanned at a time
 
-/// Number of pairs that a warp can store until the best trial is known. A pair is stored only if the trial is nearer
-/// than the chosen row.
+/// The number of pairs that a warp can store while the best trial is not yet known. A pair is stored only if the trial
+/// is nearer than the chosen row.
 constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -116,11 +116,12 @@ struct Layout {
   __host__ __device__ static int padded(int row) { return row + row / 16; }
 };
 
-/// If more than this number of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
+/// A tile and eight trials have 256 pairs. If more of them than this number are undecided, all 256 distances are
+/// computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number in its lower 62 bits. The two highest bits are the mark of a step. They show that
-/// the word has been written in this step. A mark of 0 means that nothing has been written yet.
+/// A published word holds a number in its lower 62 bits. The two highest bits are a mark, which identifies the step in
+/// which the word was written. A mark of 0 means that no step has written the word yet.
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
@@ -134,11 +135,11 @@ __device__ inline Word load_published(const Word* place) {
 }
 
 /// Returns the index of the first of `count` numbers at which the prefix sum exceeds `target`. Subtracts the numbers
-/// before this index from `target`. Called by a whole warp. All lanes get the same result. The sum of all numbers must
-/// be above `target` and below 2^62.
+/// before this index from `target`. A whole warp must call this function, and all lanes get the same result. The sum of
+/// all numbers must exceed `target` and be less than 2^62.
 template <class Number>
 __device__ int passes_at(int count, Word& target, const Number& number) {
-  constexpr int most = 16;  // the largest number of values that a lane loads before it waits for memory
+  constexpr int most = 16;  // maximum number of values that a lane loads before it waits for memory
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int begin = 0;; begin += 32 * most) {
     const int width = (min(count - begin, 32 * most) + 31) / 32;
@@ -160,7 +161,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
       target -= __shfl_sync(everyone, prefix, 31);
       continue;
     }
-    Word rest = target - (prefix - mine);  // the rest of `target`, in the lane whose numbers contain the place
+    Word rest = target - (prefix - mine);  // the rest of `target`; valid in the lane whose numbers contain the index
     int place = first;
     bool found = false;
 #pragma unroll
@@ -221,7 +222,7 @@ class Walker {
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// Computes this block's sum of w D and publishes it.
+  /// Computes the sum of w D over this block's rows and publishes it.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
     __syncthreads();  // the sum is initialised to 0
@@ -251,8 +252,8 @@ class Walker {
 
   __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
-  /// Draws the trials of a step. Publishes the row numbers of the trials that are in this block's rows. Call it after a
-  /// block barrier.
+  /// Draws the trials of a step. If a trial is a row of this block, publishes its row number. Call it after a block
+  /// barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
     const auto grid = static_cast<int>(gridDim.x);
@@ -288,13 +289,13 @@ class Walker {
     }
     __syncthreads();  // the candidates are complete
   }
-  /// Brings the trials with the numbers `which` in cover.others.
+  /// Copies those rows of cover.others that have the numbers `which` to the places of the trials.
   __device__ void bring_trials(const std::int64_t* which) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) bring_trial(trial, which[trial]);
     __syncthreads();  // the candidates are complete
   }
 
-  /// Compares all rows of the block with the trials, and computes the gains within these rows.
+  /// Compares all rows of the block with the trials. Computes the trials' gains within these rows.
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
@@ -310,7 +311,7 @@ class Walker {
       publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
               mark_of(step) << mark_shift | own_gain());
   }
-  /// Adds the gains within the block's rows to `gains`, which has one element per trial.
+  /// Adds the trials' gains within the block's rows to `gains`, which has one element per trial.
   __device__ void add_gains_to(Word* gains) {
     if (static_cast<int>(threadIdx.x) < job_.trials && own_gain() > 0) atomicAdd(gains + threadIdx.x, own_gain());
   }
@@ -355,13 +356,13 @@ class Walker {
     return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  /// Adds the best trial: lowers the distances of the points that are nearer to this trial, and updates the sums of all
-  /// blocks.
+  /// Adds the best trial: decreases the distances of the points that are nearer to this trial, and updates the sums of
+  /// all blocks.
   __device__ void add(int step, int best) {
-    // Number of sums per thread in the extreme case that a block is a single warp.
+    // Number of sums per thread if a block is a single warp, which is the extreme case.
     constexpr int most_parts = (most_blocks + 31) / 32;
     const Word* const published = published_gains(step, best);
-    Word first_gain = 0;  // loaded early to hide the latency
+    Word first_gain = 0;  // loaded early, which hides the latency
     if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
       first_gain = load_published(published + threadIdx.x);
     if (own_.overflowed[warp_]) add_overflowed(best);
@@ -375,7 +376,7 @@ class Walker {
       if (part >= static_cast<int>(gridDim.x)) break;
       parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
     }
-    __syncwarp();  // all lanes have written the reaches and read `overflowed`
+    __syncwarp();  // all lanes have written their reaches and read `overflowed`
     if (lane_ == 0) own_.overflowed[warp_] = false;
     ask_for_lengths(step + 1);
   }
@@ -397,13 +398,13 @@ class Walker {
 
   struct Own {
     Word sum;
-    unsigned int low_gains[most_trials];  ///< each gain is split into a low and a high half, because shared memory
-                                          ///< has native atomics only for 32 bits
+    unsigned int low_gains[most_trials];  ///< low halves of the gains; gains have two halves, because shared memory has
+                                          ///< native atomics only for 32 bits
     unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< per warp: true if there was no room for some pair that add() needs
+    bool overflowed[most_warps];  ///< for each warp: true if it had no space for a pair that add() needs
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -413,7 +414,7 @@ class Walker {
   __device__ Word* published_gains(int step, int trial) const {
     return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
-  /// Returns the gain of a trial within the block's rows. The index of the trial is the index of the calling thread.
+  /// Returns the gain, within the block's rows, of the trial whose index is the index of the calling thread.
   __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
@@ -444,8 +445,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// Compares the 32 rows of a tile with all trials. `local`: the index of the tile's first row within the block's
-  /// rows.
+  /// Compares the 32 rows of a tile with all trials. `local` is the index of the tile's first row among the rows of the
+  /// block.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
@@ -468,7 +469,8 @@ class Walker {
     if (are_two) queue_up(local, others, 8);
   }
 
-  /// Returns one bit per undecided pair: bit 2 i + j stands for the lane's row i and its trial j (0 or 1).
+  /// Returns one bit per pair, which is set if the pair is undecided. Bit 2 i + j is for the lane's row i and the
+  /// lane's trial j (0 or 1).
   __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
@@ -482,7 +484,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Clears the bits of rows after the block's last row.
+    // Clears the bits of rows that follow the block's last row.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
@@ -510,7 +512,7 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Removes the last pairs from the queue, up to 32, and computes their distances.
+  /// Takes up to 32 pairs from the end of the queue, and computes their distances.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
@@ -523,15 +525,14 @@ class Walker {
     record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
-  /// Computes all distances between a tile's rows and eight trials, for the case that many of these pairs are
-  /// undecided.
+  /// Computes all distances between a tile's rows and eight trials. Used if many of these pairs are undecided.
   __device__ void measure_all(std::int64_t first, int eight) {
     const std::int64_t row = first + lane_;
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // Stores the trials at the end of the queue. The end of the queue is free, because at most 31 pairs wait in the
+    // Stores the trials at the end of the queue. This part of the queue is free, because at most 31 pairs wait in the
     // queue.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, job_.cover.others, own_.rows + eight, trials,
@@ -542,7 +543,8 @@ class Walker {
         record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
-  /// If the distance is smaller than the point's current distance, stores it and adds the gain to the trial's gains.
+  /// If the distance is smaller than the distance to the point's chosen row, stores it and increases the gain of the
+  /// trial.
   __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
@@ -567,8 +569,8 @@ class Walker {
     }
   }
 
-  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. Pairs that do not fit are dropped, and the list is
-  /// then not used.
+  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. If some pairs do not fit, they are dropped, and the
+  /// list is not used.
   __device__ void append(std::int64_t row, int trial, double distance, bool is_nearer, unsigned int nearer) {
     if (nearer == 0) return;
     Word place = 0;
@@ -580,8 +582,8 @@ class Walker {
     if (is_nearer && place < job_.kept_room) job_.kept[place] = {distance, row * most_trials + trial};
   }
 
-  /// The warp had no room to store some pairs with the best trial. Computes the distances of these pairs a second time,
-  /// and lowers the distances of their points.
+  /// Handles the pairs with the best trial that the warp had no space to store. Computes their distances a second time,
+  /// and decreases the distances of their points.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
@@ -642,7 +644,7 @@ class Walker {
   std::int64_t first_row_;
   std::conditional_t<Resident, ResidentBytes, ByteStream> stream_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of tiles of the warp; the warp gets every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
   int kept_ = 0;     ///< number of pairs that the warp has stored
 };
@@ -677,7 +679,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
 }
 
-/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which`: the trials, as
+/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which` contains the trials as
 /// numbers of rows in cover.others. Launch shape: like take_steps, but not cooperative.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1)
@@ -693,9 +695,9 @@ __global__ void __launch_bounds__(most_threads, 1)
   walker.finish();
 }
 
-/// Adds one of the trials that measure_trials has compared. `count`: the number of kept pairs. `owner`: the number of
-/// the trial among the chosen rows. With a state, `count` and `trial` are ignored. Launch shape: grid-stride loop over
-/// the kept pairs.
+/// Adds one of the trials that measure_trials has compared. `count` is the number of kept pairs. `owner` is the index
+/// of the trial among the chosen rows. If there is a state, ignores `count` and `trial`. Launch shape: grid-stride loop
+/// over the kept pairs.
 template <class T>
 __global__ void add_kept(const __grid_constant__ TrialJob<T> job, std::int64_t count, int trial, int owner) {
   if (job.state) {

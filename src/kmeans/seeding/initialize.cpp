@@ -20,7 +20,7 @@ namespace {
 
 void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, while_choosing); }
 
-/// Appends copies of the rows, starting with the first row, until there are k rows.
+/// Appends copies of the rows until there are k rows. Starts with a copy of the first row.
 void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   for (std::size_t index = 0; std::ssize(rows) < k; ++index) {
     const std::int64_t row = rows[index];
@@ -55,17 +55,18 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
   return chosen;
 }
 
-/// Greedy k-means++ and k-means|| over weighted points.
+/// Chooses rows by greedy k-means++ or k-means||. The points may have weights.
 template <class T>
 class Seeding {
  public:
-  /// `so_far`: the state from which the choice resumes, if any.
+  /// `so_far` is the state from which the choice resumes, if there is one.
   Seeding(const PointSource<T>& points, std::int64_t k, bool accepts_fewer, const core::Philox& random,
           const Execution& execution, const SeedingMemory<T>& memory, const SeedingSoFar& so_far)
       : points_(points), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), memory_(memory),
         so_far_(so_far) {}
 
-  /// `first_draw`: the index of the first random number. Each further draw uses the next index.
+  /// Chooses rows by greedy k-means++. `first_draw` is the index of the first random number; each further draw uses the
+  /// next index.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = points_.cover(first_row(), k_, false, memory_);
@@ -110,7 +111,7 @@ class Seeding {
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
-    // A chosen row without points is left out, because it is a duplicate of another chosen row.
+    // If a chosen row has no points, it is a duplicate of another chosen row and is left out.
     const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
@@ -129,7 +130,8 @@ class Seeding {
     const std::unique_ptr<PointSource<T>> sample = points_.sample(rows, sample_weights);
     Seeding of_sample(*sample, k_, accepts_fewer_, random_, quiet, {memory_.filter}, so_far_);
     const auto choose = [&] { return of_sample.plus_plus(draws_); };
-    // If each rank has the whole sample, a failure on one rank must still end the job on all of them.
+    // If each rank has the whole sample, the ranks choose separately. A failure on one rank must still end the job on
+    // all ranks.
     std::vector<std::int64_t> chosen = sample->ranks().is_alone() ? points_.ranks().agree(choose) : choose();
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     return chosen;
@@ -174,8 +176,8 @@ class Seeding {
     throw InputError("the checkpoint holds first centroids that this program does not choose");
   }
 
-  /// Throws InputError for rows of a checkpoint that this seeding cannot have chosen. The first row must be `first`,
-  /// because all later rows depend on it. All rows must be in range.
+  /// Throws InputError if this seeding cannot have chosen the rows, which are from a checkpoint. The first row must be
+  /// `first`, because all later rows depend on it. All rows must be in range.
   void require_rows(std::span<const std::int64_t> rows, std::int64_t first, std::int64_t most) const {
     if (rows.front() != first || std::ssize(rows) > most) refuse_rows();
     for (const std::int64_t row : rows)
@@ -201,7 +203,8 @@ class Seeding {
     if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
-  /// Adds rows that differ from the chosen rows. Needed if rows differ so little that all squared distances are zero.
+  /// Adds rows that differ from the chosen rows. This is needed if rows differ so little that all squared distances are
+  /// zero.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
     const auto is_new = [&](const T* row) {
@@ -235,7 +238,7 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      // Marks the rows as seen, for the search on the next rank.
+      // Marks the rows as seen before the search on the next rank.
       for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
@@ -251,7 +254,8 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  /// Set by plus_plus(). Steps that parallel() takes without plus_plus() are not saved.
+  /// The checkpoints of plus_plus(), which sets this pointer. Null while parallel() takes steps without plus_plus();
+  /// these steps are not saved.
   SeedingCheckpoints* checkpoints_ = nullptr;
   std::uint64_t draws_ = 0;
 };
