@@ -589,7 +589,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     CLI::Option& option = options.row(row, &fit);
     if (row.name == "restarts")
       options.ineffective_if(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-    if (row.name == "seed") options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
+    if (row.name == "seed" || row.name == "init_rows")
+      options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
   }
   options.variant_options(kmeans_detail::ladder, session.execution);
 }

@@ -154,6 +154,11 @@ struct KMeansCheckpoint {
 struct KMeansOptions {
   std::int64_t clusters = 8;
   KMeansInit init = KMeansInit::kmeans_plus_plus;
+  /// Number of rows from which the method chooses the first centroids, in each fit: 0 for all rows. They are drawn
+  /// without replacement by seed, fit and row number, so that they do not depend on threads, ranks and GPUs. A copy of
+  /// these rows is kept in memory for the choice. Throws UsageError for fewer rows than clusters. `first` and `given`
+  /// ignore it.
+  std::int64_t init_rows = 0;
   int restarts = 1;  ///< number of fits with different seeds; the one with the smallest inertia wins
   int max_iterations = 300;
   /// Stops when the sum of the centroids' squared movements is at most tolerance times the mean variance of the columns

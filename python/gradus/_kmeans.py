@@ -210,6 +210,7 @@ def kmeans(
     init: Any = "k-means++",
     weights: Any = None,
     # <options of kmeans as arguments, but clusters init>
+    init_rows: int = 0,
     restarts: int = 1,
     max_iterations: int = 300,
     tolerance: float = 0.0001,
@@ -241,6 +242,7 @@ def kmeans(
     * `weights`: n non-negative numbers, or None: 1 for each point
 
     .. <options of kmeans as text, but clusters init>
+    init_rows : int; choose the first centroids from this many rows, drawn at random without replacement; 0: from all
     restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
     max_iterations : int; iteration limit
     tolerance : float; stop when the centroids' squared movements sum to at most this times the mean variance of a
@@ -317,6 +319,7 @@ def choose_clusters(
     init: str = "k-means++",
     weights: Any = None,
     # <options of kmeans as arguments, but clusters init>
+    init_rows: int = 0,
     restarts: int = 1,
     max_iterations: int = 300,
     tolerance: float = 0.0001,
@@ -384,6 +387,7 @@ def kmeans_initial_centroids(
     init: Any = "k-means++",
     weights: Any = None,
     # <options of kmeans for kmeans_initial_centroids as arguments, but init>
+    init_rows: int = 0,
     fewer_distinct: str = "error",
     metric: str = "euclidean",
     standardize: bool = False,
@@ -590,6 +594,7 @@ def kmeans_memory(
     gpu: int | None = None,
     init: str = "k-means++",
     # <options of kmeans for kmeans_memory as arguments, but init>
+    init_rows: int = 0,
     restarts: int = 1,
     metric: str = "euclidean",
     standardize: bool = False,

@@ -26,8 +26,9 @@ namespace {
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
   options.standardize = false;
-  MemoryEstimate memory = kmeans_memory(shape, options, here);
-  memory.host += static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  MemoryEstimate memory = kmeans_memory(shape, options, room::without(copy, here));
+  memory.host += copy;
   return memory;
 }
 

@@ -116,7 +116,8 @@ class Bytes(MappedCase):
         copied = {"<f4": self.npy("copied-f4.npy", "<f4", True), "<f8": self.npy("copied-f8.npy", "<f8", True)}
         mapped = [("<f4", self.npy("f4.npy", "<f4")), ("<f4", self.vectors(".fvecs")), ("<f4", self.vectors(".fbin")),
                   ("<f4", self.vectors(".safetensors")), ("<f8", self.npy("f8.npy", "<f8"))]
-        inits = [[], ["--init", "k-means-parallel"], ["--init", "random"], ["--init", "first"], ["--init", self.part(3, 3 + K, "given.npy")]]
+        inits = [[], ["--init", "k-means-parallel"], ["--init", "random"], ["--init", "first"], ["--init-rows", 50],
+                 ["--init", self.part(3, 3 + K, "given.npy")]]
         weights = [[], ["--weights", self.weights("<f4")]]
         for metric, init, weight in itertools.product(["euclidean", "cosine"], inits, weights):
             expected = {}
