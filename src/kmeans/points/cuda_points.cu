@@ -13,6 +13,7 @@
 #include "cpu/threads.hpp"
 #include "cuda/launch.hpp"
 #include "execution/devices.hpp"
+#include "execution/rank_sums.hpp"
 #include "kmeans/assign/cuda_row_distances.cuh"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/unit_length.hpp"
@@ -80,6 +81,17 @@ __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which,
   out[index] = value_at(rows, which[index / rows.columns], static_cast<int>(index % rows.columns));
 }
 
+/// Copies rows to the places `places`, which are `stride` elements long. Launch shape: one thread per element.
+template <class T>
+__global__ void scatter_rows(const DeviceRows<T> rows, const std::int64_t* which, const std::int64_t* places,
+                             std::int64_t count, std::int64_t stride, T* out) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (index >= count * rows.columns) return;
+  const std::int64_t number = index / rows.columns;
+  const auto column = static_cast<int>(index % rows.columns);
+  out[places[number] * stride + column] = value_at(rows, which[number], column);
+}
+
 }  // namespace
 
 template <class T>
@@ -124,6 +136,45 @@ GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights,
 }
 
 template <class T>
+void gather_of_ranks(const DeviceRows<T>& own, const core::RankRows& rank_rows, std::span<const std::int64_t> numbers,
+                     std::int64_t stride, T* to, cuda::Job& job) {
+  using Words = execution::RankSums::Word;
+  constexpr std::int64_t portion_bytes = std::int64_t{1} << 26;
+  // A portion of 16 rows or a multiple begins at a multiple of 16 bytes.
+  const std::int64_t row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t most = std::max<std::int64_t>(1, portion_bytes / row_bytes / 16) * 16;
+  const cuda::Stream& stream = job.stream();
+  execution::RankSums& sums = execution::RankSums::of(rank_rows.ranks(), job.gpu());
+  const auto words_of = [&](std::int64_t rows) { return (rows * row_bytes + 15) / 16 * 2; };
+  const auto all = static_cast<std::int64_t>(numbers.size());
+  cuda::DeviceBuffer<Words> mine(words_of(std::min(most, all)));
+  cuda::DeviceBuffer<std::int64_t> places_on_gpu(2 * std::min(most, all));
+  for (std::int64_t first = 0; first < all; first += most) {
+    const std::int64_t count = std::min(most, all - first);
+    std::vector<std::int64_t> rows;
+    std::vector<std::int64_t> places;
+    for (std::int64_t place = 0; place < count; ++place) {
+      const std::int64_t number = numbers[static_cast<std::size_t>(first + place)];
+      if (!rank_rows.is_own(number)) continue;
+      rows.push_back(number - rank_rows.first());
+      places.push_back(place);
+    }
+    const std::int64_t found = std::ssize(rows);
+    mine.clear(stream);
+    if (found > 0) {
+      rows.insert(rows.end(), places.begin(), places.end());
+      places_on_gpu.copy_from_host(rows.data(), 2 * found, stream);
+      scatter_rows<T><<<cuda::blocks_for(found * own.columns, 256), 256, 0, stream>>>(
+          own, places_on_gpu.data(), places_on_gpu.data() + found, found, stride, reinterpret_cast<T*>(mine.data()));
+      cuda::check_launch("scatter_rows");
+    }
+    // All ranks but the one that has a row add zeros to its elements.
+    sums.add_up(mine.data(), reinterpret_cast<Words*>(to + first * stride), words_of(count), stream);
+    sums.wait(stream);
+  }
+}
+
+template <class T>
 GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
                         std::uint64_t extra_bytes)
     : PointSource<T>({}, weights, all.threads(), all.stop(), core::RankRows(std::ssize(rows))), gpu_(all.gpu_),
@@ -136,7 +187,8 @@ GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows
                             rows.size_bytes());
   owned_ = cuda::DeviceBuffer<T>(count * columns + quad);
   cuda::check(cudaMemsetAsync(owned_.data() + count * columns, 0, 16, stream), "cudaMemsetAsync");
-  gather(all, rows, owned_.data());
+  if (all.ranks().is_alone()) gather(all, rows, owned_.data());
+  else gather_of_ranks(device_rows(all), all.rank_rows(), rows, columns, owned_.data(), *job_);
   points_ = {owned_.data(), count, columns, job_->place()};
   owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *job_);
   weights_ = {owned_weights_.data(), weights.size(), job_->place()};
@@ -263,9 +315,11 @@ Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
   });
 }
 
-#define GRADUS_INSTANTIATE(T)  \
-  template class GpuPoints<T>; \
-  template cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T>, cuda::Job&)
+#define GRADUS_INSTANTIATE(T)                                                                               \
+  template class GpuPoints<T>;                                                                              \
+  template cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T>, cuda::Job&);                          \
+  template void gather_of_ranks(const DeviceRows<T>&, const core::RankRows&, std::span<const std::int64_t>, \
+                                std::int64_t, T*, cuda::Job&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

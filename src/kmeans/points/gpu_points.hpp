@@ -24,8 +24,8 @@ class GpuPoints final : public PointSource<T> {
   /// bytes.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution, const GpuNeeds& needs,
             const core::RankRows& rank_rows);
-  /// Copies rows of this rank to the same GPU, as the points of a job without ranks. `weights` are the weights of the
-  /// copies, in host memory.
+  /// Copies rows, of this rank or of all ranks, to the same GPU, as the points of a job without ranks. `rows` are
+  /// global numbers. Collective. `weights` are the weights of the copies, in host memory.
   GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
             std::uint64_t extra_bytes);
 

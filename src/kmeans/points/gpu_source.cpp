@@ -96,16 +96,8 @@ template <class T>
 std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_t> numbers,
                                                      VectorView<const T> weights) const {
   const std::uint64_t cover_bytes = gpu_cover_bytes(std::ssize(numbers), points_.columns(), false);
-  core::Ranks& ranks = this->ranks();
-  if (ranks.is_alone()) return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes);
   // The sample is so small that every GPU receives all of it. So the GPUs choose without exchanging anything.
-  const Matrix<T> rows = rows_at(numbers);
-  Execution here;
-  here.gpu = job_->gpu();
-  here.threads = this->threads();
-  here.stop = this->stop();
-  return ranks.agree(
-      [&] { return points_on_gpu(rows.view(), weights, here, cover_bytes, core::RankRows(rows.rows())); });
+  return this->ranks().agree([&] { return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes); });
 }
 
 template <class T>

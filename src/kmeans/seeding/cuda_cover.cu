@@ -16,6 +16,7 @@
 
 #include "execution/rank_sums.hpp"
 #include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/points/cuda_points.hpp"
 #include "kmeans/seeding/cuda_cover_job.cuh"
 #include "kmeans/seeding/cuda_rounds.cuh"
 #include "kmeans/seeding/cuda_trials.cuh"
@@ -367,7 +368,7 @@ void CudaCover<T>::start(const GpuPoints<T>& points, bool groups) {
   group_sums_ = cuda::DeviceBuffer<Word>((row_blocks + group_blocks - 1) / group_blocks);
   total_ = cuda::DeviceBuffer<Word>(1);
   targets_ = cuda::DeviceBuffer<Word>(most_candidates);
-  which_ = cuda::DeviceBuffer<std::int64_t>(most_added);
+  if (ranks().size() == 1) which_ = cuda::DeviceBuffer<std::int64_t>(most_added);
   gains_ = cuda::DeviceBuffer<Word>(most_candidates + 1);
   staged_ = cuda::PinnedBuffer<Word>(most_candidates + most_added);
   job_->weights = points.weights().data();
@@ -377,12 +378,7 @@ void CudaCover<T>::start(const GpuPoints<T>& points, bool groups) {
   job_->block_sums = block_sums_.data();
   job_->group_sums = group_sums_.data();
   job_->total = total_.data();
-  if (ranks().size() > 1) {
-    std::vector<std::int64_t> numbers(most_added);
-    std::iota(numbers.begin(), numbers.end(), 0);
-    which_.copy_from_host(numbers.data(), most_added, stream());
-    stream().wait();
-  }
+  if (ranks().size() > 1) number_others(most_added);
   const std::int64_t* const which = place(chosen_);
   const bool are_wide = is_read_by_quads() && job_->rows.columns > short_columns;
   in_portions(1, [&](const CoverJob<T>& job) {
@@ -459,15 +455,10 @@ void CudaCover<T>::upload(std::span<const std::int64_t> rows) {
   const auto found = std::ranges::search(copied_, rows);
   if (found.empty()) throw Error("the rows of other ranks were not fetched");
   placed_.clear();
-  // Each row begins at a multiple of 16 bytes. If is_read_by_quads() is true, the same holds for the points.
-  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t columns = job_->rows.columns;
-  const std::int64_t stride = (columns + quad - 1) / quad * quad;
+  const std::int64_t stride = other_stride();
   const auto count = static_cast<std::int64_t>(rows.size());
-  if (others_.size() < count * stride) {
-    stream().wait();  // waits until kernels have read the memory that is freed here
-    others_ = cuda::DeviceBuffer<T>(std::max(count, most_candidates) * stride);
-  }
+  make_room_for_others(count);
   const T* const from = copies_.row(found.begin() - copied_.begin());
   const auto width = static_cast<std::size_t>(columns) * sizeof(T);
   if (stride == columns) others_.copy_from_host(from, count * columns, stream());
@@ -475,9 +466,56 @@ void CudaCover<T>::upload(std::span<const std::int64_t> rows) {
     cuda::check(cudaMemcpy2DAsync(others_.data(), static_cast<std::size_t>(stride) * sizeof(T), from, width, width,
                                   rows.size(), cudaMemcpyHostToDevice, stream()),
                 "cudaMemcpy2DAsync");
-  job_->others = {others_.data(), count, stride, static_cast<int>(columns)};
+  use_others(rows);
+}
+
+template <class T>
+bool CudaCover<T>::keeps_on_gpu(std::int64_t count) const {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  return count > most_candidates && count * other_stride() * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
+}
+
+template <class T>
+void CudaCover<T>::keep_on_gpu(std::span<const std::int64_t> rows) {
+  placed_.clear();
+  make_room_for_others(std::ssize(rows));
+  gather_of_ranks(job_->rows, rank_rows(), rows, other_stride(), others_.data(), *gpu_);
+  if (std::ssize(rows) > which_.size()) number_others(std::ssize(rows));
+  use_others(rows);
+}
+
+/// Returns the distance between the rows in others_. Each row begins at a multiple of 16 bytes. If is_read_by_quads()
+/// is true, the same holds for the points.
+template <class T>
+std::int64_t CudaCover<T>::other_stride() const {
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  return (job_->rows.columns + quad - 1) / quad * quad;
+}
+
+template <class T>
+void CudaCover<T>::make_room_for_others(std::int64_t count) {
+  if (others_.size() >= count * other_stride()) return;
+  stream().wait();  // waits until kernels have read the memory that is freed here
+  others_ = cuda::DeviceBuffer<T>(std::max(count, most_candidates) * other_stride());
+}
+
+/// Lets kernels use the rows whose copies are in others_.
+template <class T>
+void CudaCover<T>::use_others(std::span<const std::int64_t> rows) {
+  job_->others = {others_.data(), std::ssize(rows), other_stride(), job_->rows.columns};
   placed_.assign(rows.begin(), rows.end());
   if (bytes_) bytes_->converted_others = 0;
+}
+
+/// Sets which_ to the numbers from 0 to count - 1.
+template <class T>
+void CudaCover<T>::number_others(std::int64_t count) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  stream().wait();  // waits until kernels have read the memory that is freed here
+  which_ = cuda::DeviceBuffer<std::int64_t>(count);
+  which_.copy_from_host(numbers.data(), count, stream());
+  stream().wait();
 }
 
 template <class T>

@@ -56,6 +56,8 @@ class CudaCover final : public RankCover<T> {
   std::vector<std::int64_t> own_rows_at(std::span<const std::uint64_t> targets, Matrix<T>* copies) override;
   Matrix<T> own_copies(std::span<const std::int64_t> rows) const override;
   void keep(std::span<const std::int64_t> rows, Matrix<T> copies) override;
+  bool keeps_on_gpu(std::int64_t count) const override;
+  void keep_on_gpu(std::span<const std::int64_t> rows) override;
   std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) override;
   std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override;
   void own_add(std::span<const std::int64_t> rows) override;
@@ -90,6 +92,10 @@ class CudaCover final : public RankCover<T> {
   void in_portions(int count, const Work& launch);
   const std::int64_t* place(std::span<const std::int64_t> rows);
   void upload(std::span<const std::int64_t> rows);
+  std::int64_t other_stride() const;
+  void make_room_for_others(std::int64_t count);
+  void use_others(std::span<const std::int64_t> rows);
+  void number_others(std::int64_t count);
 
   std::shared_ptr<cuda::Job> gpu_;
   cuda::Portions portions_;
