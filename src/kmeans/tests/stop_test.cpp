@@ -1,5 +1,5 @@
-// Tests that a stop request ends a job within half a second, in every phase and with every variant. A job that did not
-// poll the request would run for many seconds or minutes.
+// Tests that a stop request ends a job within half a second, in every phase and with every variant. Each of these jobs
+// would run for many seconds or minutes if it did not poll the request.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Matrix<float> random_points(std::int64_t n, std::int64_t d) {
   return points;
 }
 
-/// Returns the time in seconds of one scan of all points.
+/// Measures how many seconds a scan of all points takes.
 template <class T>
 double seconds_of_a_look(MatrixView<const T> points) {
   const double start = processor_seconds();
@@ -49,8 +49,8 @@ double seconds_of_a_look(MatrixView<const T> points) {
   return processor_seconds() - start;
 }
 
-/// Returns the options of a fit with one iteration from the first points. In such a fit, the assignment directly
-/// follows the examination of the points.
+/// Returns the options of a fit with one iteration, whose initial centroids are the first points. In such a fit, the
+/// assignment directly follows the examination of the points.
 KMeansJob<float> one_iteration(std::int64_t clusters) {
   KMeansJob<float> options;
   options.clusters = clusters;
@@ -75,7 +75,7 @@ struct LongPass {
   std::int64_t k;
 };
 
-/// Returns shapes for which a pass takes long. Vectorised variants are tested with several numbers of columns.
+/// Returns shapes with which a pass takes long. For vectorised variants, the shapes have several numbers of columns.
 std::vector<LongPass> long_passes(const Variant& variant) {
   if (variant.backend != core::Backend::simd) return {{20'000, 64, 20'000}};
   return {{500'000, 3, 100'000}, {200'000, 16, 100'000}, {50'000, 400, 40'000}};
