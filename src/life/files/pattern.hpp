@@ -20,12 +20,12 @@ std::span<const LifeFormat* const> life_formats();
 
 /// Reads a pattern from a file, or from standard input if the path is "-". Accepts gzip-compressed data. If the content
 /// begins with the name of a format ([M2], #Life 1.06, P1 …, PNG), this format is used. Otherwise the file extension
-/// determines the format. If the extension is also unknown, the form of the lines determines the format. The source
-/// file of each format documents which features of the format are supported.
+/// determines the format. If the extension is unknown, too, the form of the lines determines the format. The source
+/// file of each format describes which features of the format are supported.
 ///
 /// The cells become a grid, or a tree if a grid would be large and mostly empty. Throws InputError with
-/// file:line:column for malformed input. The error names unsupported features (more states, rules that are not B/S,
-/// other topologies).
+/// file:line:column for malformed input. If a feature is unsupported (more states, rules that are not B/S, other
+/// topologies), the message names it.
 LifePattern read_life(const std::string& path, const LifeReadOptions& options = {});
 
 /// Parses a pattern in memory. `name` appears in messages. If the format is null, the content determines it.
