@@ -32,7 +32,8 @@ LifePattern read_life(const std::string& path, const LifeReadOptions& options = 
 LifePattern parse_life(std::span<const std::byte> bytes, std::string_view name, const LifeFormat* format,
                        const LifeReadOptions& options = {});
 
-/// A way to write a pattern. The file extension selects it (LifeFormat::written). For text formats, .gz may follow.
+/// One of the ways to write a pattern. The file extension selects it (LifeFormat::written). For text formats, .gz may
+/// follow the extension.
 struct LifeOutputKind {
   const LifeFormat* format = nullptr;
   std::string_view ending;
@@ -41,8 +42,8 @@ struct LifeOutputKind {
 };
 std::optional<LifeOutputKind> life_output(const std::string& path);
 
-/// Writes cells, rule, topology, generation and comments, as far as the format supports them. RLE and plaintext hold
-/// the smallest rectangle of live cells, and so do pictures of a plane. Pictures of a bounded world hold the whole
+/// Writes cells, rule, topology, generation and comments, as far as the format supports them. RLE, plaintext and
+/// pictures of a plane contain the smallest rectangle of live cells. Pictures of a bounded world contain the whole
 /// world, so that all pictures of a sequence have the same size. `scale` is the number of pixels per cell in both
 /// directions. If the cells are too far apart, throws an Error that recommends Macrocell.
 void write_life(core::AtomicFile& file, const LifePattern& pattern, const LifeOutputKind& kind, std::int64_t scale = 1);

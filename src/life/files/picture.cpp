@@ -1,4 +1,4 @@
-// Life patterns as pictures. PBM and PGM are read here, PNG and JPEG by the picture readers.
+// Life patterns as pictures. This file reads PBM and PGM; the readers of pictures read PNG and JPEG.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,7 +18,8 @@ bool is_space(char letter) {
   return is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\v' || letter == '\f';
 }
 
-/// Reverses the bits of each byte. The first cell is bit 0 in a grid's words, but the highest bit in PBM's bytes.
+/// Reverses the bits of each byte, because a grid's words begin with the lowest bit and PBM's bytes begin with the
+/// highest bit.
 constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
   word = (word & 0x5555555555555555) << 1 | (word >> 1 & 0x5555555555555555);
   word = (word & 0x3333333333333333) << 2 | (word >> 2 & 0x3333333333333333);
@@ -29,7 +30,7 @@ void from_pbm(const unsigned char* bytes, std::int64_t width, std::uint64_t* wor
   for (std::int64_t x = 0; x < width; x += 64, bytes += 8) {
     const std::int64_t cells = std::min<std::int64_t>(width - x, 64);
     std::uint64_t word = 0;
-    if (cells == 64)  // compilers turn the loop into one load
+    if (cells == 64)  // compilers compile this loop to one load
       for (int byte = 0; byte < 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
     else
       for (int byte = 0; byte < (cells + 7) / 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
@@ -103,7 +104,7 @@ class NetpbmReader final : public LifeReader {
     fail_at(at - (before.rfind('\n') + 1) + 1, what);
   }
 
-  /// Skips blanks and comments. Returns false if the text ends first.
+  /// Skips blanks and comments. Returns false if the text ends before anything else follows.
   static bool skip(std::string_view text, std::size_t& at) {
     std::size_t next = at;
     for (; next < text.size(); ++next) {
@@ -156,7 +157,7 @@ class NetpbmReader final : public LifeReader {
     }
     at = end;
     if (++header_ < needed()) return;
-    // A single blank ends the header of binary formats.
+    // In binary formats, exactly one blank ends the header.
     if (is_binary() && at < text.size()) ++at;
     else if (is_binary() && !last) fail_in(text, begin, "nothing follows the header");
     const auto bytes = static_cast<std::uint64_t>(width_ / 64 + 1) * 8 * static_cast<std::uint64_t>(height_);
@@ -167,7 +168,8 @@ class NetpbmReader final : public LifeReader {
     promised_ = true;
   }
 
-  /// Allocates the next row of the grid. Rows are allocated when they arrive, so that a header alone takes no memory.
+  /// Allocates the next row of the grid. A row is allocated only when its cells arrive. So a file that is only a header
+  /// takes no memory.
   std::uint64_t* next_row() {
     const std::int64_t words = width_ / 64 + (width_ % 64 > 0 ? 1 : 0);
     rows_.resize(rows_.size() + static_cast<std::size_t>(words));
@@ -271,7 +273,7 @@ class ImageReader final : public LifeReader {
   std::string bytes_;
 };
 
-/// Copies a window of the box's size, beginning at (left, top). Cells outside the given grid are dead.
+/// Copies a window that has the size of the box and begins at (left, top). Cells outside of the given grid are dead.
 LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const life_detail::LifeBox& box,
                    const LifeTarget& target) {
   LifeGrid window(box.height, box.width);
@@ -291,7 +293,7 @@ LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t to
   return window;
 }
 
-/// Returns the cells of a picture: the bounded world, or the smallest rectangle of live cells.
+/// Returns the cells that a picture shows: the bounded world, or the smallest rectangle of live cells.
 LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
   const LifeRuns runs(pattern, target);
   life_detail::LifeBox box = runs.box();
@@ -311,14 +313,14 @@ LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::i
   return cells;
 }
 
-/// Paints a row as gray pixels: white for dead cells, black for live ones.
+/// Paints a row in grey: dead cells white, live cells black.
 template <class Byte>
 void paint_row(const LifeGrid& cells, std::int64_t y, std::int64_t scale, Byte* pixels) {
   for (std::int64_t x = 0; x < cells.width(); ++x)
     std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
 }
 
-/// Repeats each cell of a row `scale` times. `words` is a buffer.
+/// Repeats each cell of a row `scale` times. Writes the cells to `words` and returns their address.
 const std::uint64_t* scaled(const LifeGrid& cells, std::int64_t y, std::int64_t scale,
                             std::vector<std::uint64_t>& words) {
   words.assign(static_cast<std::size_t>(cells.width() * scale / 64 + 1), 0);
