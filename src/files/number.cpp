@@ -53,8 +53,8 @@ int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_fr
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
 
-/// Returns the number that these eight digits represent. Combines the digits to four pairs, the pairs to two groups of
-/// four digits, and the groups to the number.
+/// Returns the number that these eight digits represent. Combines the digits into four pairs, the pairs into two
+/// groups of four digits, and the groups into the number.
 std::uint64_t value_of(std::uint64_t eight) {
   eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
   eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
