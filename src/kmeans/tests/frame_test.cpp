@@ -1100,7 +1100,7 @@ TEST(FirstCentroids, are_refused_as_a_fit_would_be) {
 
 TEST(FirstCentroids, repeat_the_rows_that_there_are) {
   const Matrix<double> points = matrix<double>(8, 1, {5, 5, 7, 5, 7, 9, 9, 9});
-  // Four rows have positive weight. Two of them are different points.
+  // Four rows have positive weight, but only two different points occur among them.
   const std::vector<double> weights{0, 1, 2, 1, 1, 0, 0, 0};
   KMeansJob<double> options;
   options.clusters = 7;
