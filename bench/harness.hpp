@@ -19,7 +19,8 @@ struct Sample {
 };
 
 struct Job {
-  /// Runs the job once. The time of the job is `seconds` in the result. The rest of the call does not count.
+  /// Runs the job once. The member `seconds` of the result is the time of the job. The remaining time of the call is
+  /// not counted.
   std::function<Sample()> run;
   std::vector<Sample> samples;
 };

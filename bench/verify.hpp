@@ -15,8 +15,7 @@ namespace gradus::bench {
 
 struct VerifyOptions {
   std::vector<std::string> variants;  ///< names of variants; empty: all variants of the table
-  /// If `variants` is empty, only the variants that run on this device are verified. `automatic` stands for all
-  /// devices.
+  /// If `variants` is empty, verifies only the variants that run on this device. `automatic` stands for all devices.
   Device device = Device::automatic;
   std::vector<std::string> cases;  ///< names of cases; empty: every case
   int seeds = 1;                   ///< number of seeds; each case is made from the seeds 1, 2, …

@@ -83,8 +83,8 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
   }
 }
 
-/// Returns the contract of a variant in type T. This is the contract of the variant's row, unless the room has another
-/// one for this type.
+/// Returns the contract of a variant in type T. This is the contract in the variant's row, unless the room defines
+/// another contract for this type.
 template <class Room, class T>
 core::Contract contract_in(const typename Room::Variant& variant) {
   if constexpr (requires { Room::template contract_in<T>(variant); }) return Room::template contract_in<T>(variant);

@@ -36,7 +36,7 @@ struct BenchArguments {
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
-  std::string json_file;  ///< file of --json; empty: JSON replaces the tables on standard output
+  std::string json_file;  ///< file of --json; empty: JSON is printed instead of tables
   std::string page_file;
 
   const Candidate& chosen() const {
@@ -111,8 +111,8 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Lists the claims, each with its verdict and its rule. For each input of a claim, adds a line with the figures that
-/// decide the verdict.
+/// Lists the claims, each with its verdict and its rule. Adds a line for each input of a claim. The line has the
+/// figures that decide the verdict.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -155,7 +155,7 @@ void require_one_of_both(const BenchArguments& arguments) {
 }
 
 // If the user named an experiment, returns the reason why options for axes have no effect: the experiment sets the
-// axes. Otherwise returns "".
+// axes. If not, returns "".
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
@@ -180,7 +180,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis, and the problems that have it. The command line has one option for all these problems.
+/// An axis, and the problems that have it. The command line has one option for the axis in all these problems.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -234,7 +234,7 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
     options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "For " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
     bench::Axis shown = axis.shown;
-    // The problem has been parsed before all other options, so it is known here.
+    // The problem is parsed before all other options, so it is known here.
     shown.parse = [&arguments, axis](const std::string& label, const std::string& text) {
       const bench::Axis* own = axis.of(arguments.problem);
       (own != nullptr ? *own : axis.owners.front().second).parse(label, text);

@@ -2,11 +2,15 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cpu/memory.hpp"
+#include "execution/gpu_rates.hpp"
 #include "execution/machine.hpp"
 #include "files/format.hpp"
 
@@ -35,7 +39,52 @@ std::string gpu_text(const execution::Machine& machine) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// Returns the formats that the readers support, for a table in the documentation.
+std::vector<int> usable_gpus(const execution::Machine& machine) {
+  std::vector<int> gpus;
+  for (const execution::Gpu& gpu : machine.gpus())
+    if (gpu.usable) gpus.push_back(gpu.index);
+  return gpus;
+}
+
+/// A pair of GPUs.
+struct Pair {
+  int first;
+  int second;
+  execution::GpuLink link;
+};
+
+std::vector<Pair> pairs_of(const std::vector<int>& gpus) {
+  std::vector<Pair> pairs;
+  for (std::size_t first = 0; first < gpus.size(); ++first)
+    for (std::size_t second = first + 1; second < gpus.size(); ++second)
+      pairs.push_back({gpus[first], gpus[second], execution::link_between(gpus[first], gpus[second])});
+  return pairs;
+}
+
+/// Describes the links between several GPUs, and the rates by which `--gpus auto` decides.
+std::string links_text(const std::vector<int>& gpus) {
+  const std::vector<Pair> pairs = pairs_of(gpus);
+  const bool are_equal = std::ranges::all_of(pairs, [&](const Pair& pair) { return pair.link == pairs[0].link; });
+  std::vector<std::string> texts;
+  if (are_equal) texts.push_back(fmt::format("{} between all", execution::name_of(pairs[0].link)));
+  else
+    for (const Pair& pair : pairs)
+      texts.push_back(fmt::format("{}-{} {}", pair.first, pair.second, execution::name_of(pair.link)));
+  const execution::GpuRates rates = execution::rates_of(gpus);
+  return fmt::format("{}; --gpus auto assumes {:g} GB/s and the speeds {:.2f} (NVIDIA H200: 1)", fmt::join(texts, ", "),
+                     execution::bytes_per_second(rates.link) / 1e9, fmt::join(rates.speeds, ", "));
+}
+
+Json links_json(const std::vector<int>& gpus) {
+  Json links = Json::array();
+  for (const Pair& pair : pairs_of(gpus))
+    links.push_back({{"gpus", {pair.first, pair.second}},
+                     {"link", execution::name_of(pair.link)},
+                     {"assumed_bytes_per_second", execution::bytes_per_second(pair.link)}});
+  return links;
+}
+
+/// Returns the formats that the readers support. The documentation shows them as a table.
 Json formats_json() {
   Json all;
   for (const files::Reader reader : files::all_readers) {
@@ -56,7 +105,8 @@ Json info_json(const execution::Machine& machine) {
                     {"memory_bytes", gpu.memory_bytes},
                     {"multiprocessors", gpu.multiprocessors},
                     {"compute_capability", gpu.compute_capability},
-                    {"usable", gpu.usable}});
+                    {"usable", gpu.usable},
+                    {"speed", gpu.usable ? Json(execution::speed_of(gpu.index)) : Json()}});
   return {{"version", version()},
           {"compiler", GRADUS_COMPILER},
           {"build_type", GRADUS_BUILD_TYPE},
@@ -75,6 +125,7 @@ Json info_json(const execution::Machine& machine) {
           {"memory_bytes", machine.memory_bytes},
           {"available_memory_bytes", cpu::available_memory()},
           {"gpus", std::move(gpus)},
+          {"gpu_links", links_json(usable_gpus(machine))},
           {"formats", formats_json()}};
 }
 
@@ -101,6 +152,7 @@ int info(const Session& session) {
   line("memory", fmt::format("{}, of which {} are available", bytes_text(machine.memory_bytes),
                              bytes_text(cpu::available_memory())));
   line("GPUs", gpu_text(machine));
+  if (const std::vector<int> gpus = usable_gpus(machine); gpus.size() > 1) line("GPU links", links_text(gpus));
   return 0;
 }
 

@@ -60,8 +60,9 @@ struct Soup {
            symmetry == Symmetry::d8;
   }
 
-  /// Returns the index of the random number that decides a cell. The symmetries map the cell to a set of cells, its
-  /// orbit. All cells of an orbit have the same index: the place of the orbit's first cell in row-major order.
+  /// Returns the index of the random number that decides whether a cell is alive. The symmetries map the cell to a set
+  /// of cells, its orbit. All cells of an orbit have the same index, which is the place of the orbit's first cell in
+  /// row-major order.
   std::uint64_t index_of(std::int64_t y, std::int64_t x) const {
     const std::int64_t below = size.height - 1 - y;
     const std::int64_t right = size.width - 1 - x;

@@ -56,7 +56,7 @@ class LifeSteps {
   bool is_read_ = true;  ///< true if `pattern_` is the current state of the universe
 };
 
-/// Throws UnsupportedError if the infinitely many cells around the pattern are alive.
+/// Throws UnsupportedError if the infinitely many cells around the result are alive.
 void require_no_background(const LifeResult& result, const LifeRule& rule);
 
 /// Throws UsageError if standard input or standard output is no terminal. Also throws UsageError if `input` is standard

@@ -1,4 +1,4 @@
-// The boxes of frames. Selects the box that applies, and computes the reach of bins in all boxes.
+// The boxes of frames: selects the box of a frame, and computes how far bins may reach in all boxes.
 #include <fmt/core.h>
 
 #include <algorithm>

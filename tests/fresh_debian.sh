@@ -43,7 +43,7 @@ debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
   fail 'debootstrap failed'
 }
 rm -f "$root.log"
-chmod 755 "$root" # mktemp's mode 700 would let only root open any file
+chmod 755 "$root" # With the mode 700 that mktemp sets, only root could open files in the folder.
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
 # Copies the host's settings for its mirror: proxy, certificates, and tolerance of old indices.
 apt-config dump --format '%F "%v";%n' Acquire | grep -Ei '^Acquire::(http|https|check|retries)' \

@@ -4,7 +4,7 @@ usage: words_test.py FOLDER                  run the tests on the files below FO
        words_test.py FOLDER --list [PATH...] print each place below the paths, or everywhere
        words_test.py FOLDER --changed BASE   print each place in a line changed since the git revision BASE; status 1 if any
 
-A ratchet: each area has a limit, which may only fall. CONTRIBUTING.md says how to write instead.
+A ratchet: each area has a limit, which may only fall. CONTRIBUTING.md explains how to write.
 """
 import collections
 import pathlib

@@ -32,8 +32,8 @@ def seconds_of(call):
 
 
 def predict_overhead(rounds):
-    """Predicts the labels of 100 x 8 points. Returns how many microseconds longer a Python call takes than the C++
-    call."""
+    """Predicts the labels of 100 x 8 points. Returns the difference between the time of the Python call and the time of
+    the C++ call, in microseconds."""
     import gradus
     import numpy
     from gradus import _core
@@ -58,8 +58,8 @@ JOBS = [(200_000, 2, "f8", 16), (100_000, 16, "f8", 16), (30_000, 128, "f4", 64)
 
 
 def job_ratios(repeats):
-    """Returns the time of a whole call divided by the time of the C++ call inside it, for the function and for the
-    estimator's fit."""
+    """Returns ratios for each job: the time of a whole Python call divided by the time of the C++ call inside it.
+    Measures both kmeans() and the fit() of the estimator."""
     import gradus
     from gradus import _core
 
@@ -139,9 +139,9 @@ FITS = [*JOBS, (100_000, 8, "f4", 8), (20_000, 784, "f4", 10), (500_000, 16, "f8
 
 
 def fits_of_others(repeats):
-    """Returns the seconds of whole Python fits, from an array to a fitted model with centroids and labels. The runs of
-    the libraries alternate, and all fits have the same number of iterations. FAISS clusters only float32, and its
-    labels come from a search after the training."""
+    """Returns the seconds of whole fits in Python. A fit starts with an array and ends with a model that has centroids
+    and labels. The runs of the libraries alternate, and all fits have the same number of iterations. FAISS clusters
+    only float32, and its labels come from a search after the training."""
     import faiss
     import gradus
     import sklearn.cluster

@@ -125,7 +125,8 @@ struct CkClh {
   };
   alignas(128) ck_spinlock_clh_t* lock = nullptr;
   std::vector<Node> nodes = std::vector<Node>(most_threads + 1);
-  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);  // each thread's data fill one cache line
+  // spaced out, so that each thread's pointer is in a separate cache line
+  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);
   CkClh() {
     ck_spinlock_clh_init(&lock, &nodes[most_threads].node);
     for (int thread = 0; thread < most_threads; ++thread)
@@ -233,7 +234,7 @@ std::optional<Sample> run(const Line& line, double seconds) {
 struct Contestant {
   const char* name;
   const char* library;
-  std::optional<Sample> (*run)(const Line&, double);  ///< no sample if an update was lost
+  std::optional<Sample> (*run)(const Line&, double);  ///< returns no sample if an update was lost
 };
 constexpr Contestant contestants[] = {
     {"tas_lock", "gradus", run<Standard<gradus::tas_lock>>},

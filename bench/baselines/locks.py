@@ -78,7 +78,7 @@ def table_row(line):
 
 
 def in_sentences(results):
-    """Yields lines of text with the ratios that have targets."""
+    """Yields lines of text, which state the ratios that have targets."""
     alone = [line for line in results if line["threads"] == 1 and line["name"] == "nothing"]
     for line in alone:
         mutex = median_of(line, "std::mutex")

@@ -43,7 +43,7 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-/// Key range of the current job. If a set cannot be iterated, the program looks up every key of this range.
+/// Key range of the current job. If a set has no iterators, the program looks up every key in this range.
 std::int64_t range_of_keys = 0;
 
 /// Adapts a baseline to the interface that the job needs.
@@ -141,7 +141,7 @@ class Xenium {
  private:
   Set set_;
 };
-/// A hash table of xenium, which does not grow. It has as many buckets as keys.
+/// A hash table of xenium. It does not grow, so it is created with as many buckets as keys.
 template <class Reclaimer>
 class XeniumHash {
  public:

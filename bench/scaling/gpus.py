@@ -69,7 +69,8 @@ class GpuScaling(Scaling):
                 self.jobs.append(Job(("weak", index), part, [self.points(f"weak-{index}-{gpus}", part)], gpus, 0))
 
     def curve(self, kind, index):
-        """Returns the points of a curve. Weak scaling ends with the job of strong scaling on the most GPUs."""
+        """Returns the points of a curve. The last point of weak scaling is the job of strong scaling on the most
+        GPUs."""
         jobs = [job for job in self.jobs if job.group[1] == index and (job.group[0] == kind or job.ranks == self.numbers[-1])]
         jobs.sort(key=lambda job: job.ranks)
         first, shape = jobs[0], jobs[-1].shape

@@ -15,7 +15,8 @@ void add_measurement(Page& page, const bench::ResultFile& result);
 /// bench/scaling/gpus.py: curves over the number of GPUs.
 void add_scaling(Page& page, const bench::JsonValue& scaling);
 
-/// Adds the summary of a job: the work, its time by parts, and charts of its lists of numbers.
+/// Adds the summary of a job: the work, the time of each part of the job, and charts of the lists of numbers in the
+/// summary.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
 std::string with_spaces(std::string text);

@@ -115,7 +115,7 @@ inline constexpr auto enum_names<KMeansFewerDistinct> = std::to_array<EnumName<K
 
 enum class KMeansMetric : std::uint8_t {
   euclidean,
-  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; if a row is zero, InputError is thrown
+  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a row of zeros causes InputError
 };
 template <>
 inline constexpr auto enum_names<KMeansMetric> =
@@ -143,8 +143,8 @@ struct KMeansCheckpoint {
   /// given centroids or options differ from the saved ones, throws InputError and leaves the file unchanged.
   /// As an exception, max_iterations may differ if the saved fit has not ended.
   bool resume = false;
-  /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
-  /// flag. May be null.
+  /// If this flag is set, a checkpoint is written after the current iteration, and the flag is cleared. A signal
+  /// handler may set the flag. The pointer may be null.
   std::atomic<bool>* request = nullptr;
   /// Receives messages for the user, such as the iteration from which a fit resumes, or a failed write. Called only
   /// from the thread that called kmeans(), and with several ranks only on rank 0.
@@ -154,6 +154,11 @@ struct KMeansCheckpoint {
 struct KMeansOptions {
   std::int64_t clusters = 8;
   KMeansInit init = KMeansInit::kmeans_plus_plus;
+  /// Number of rows from which the method chooses the first centroids, in each fit: 0 for all rows. They are drawn
+  /// without replacement by seed, fit and row number, so that they do not depend on threads, ranks and GPUs. A copy of
+  /// these rows is kept in memory for the choice. Throws UsageError for fewer rows than clusters. `first` and `given`
+  /// ignore it.
+  std::int64_t init_rows = 0;
   int restarts = 1;  ///< number of fits with different seeds; the one with the smallest inertia wins
   int max_iterations = 300;
   /// Stops when the sum of the centroids' squared movements is at most tolerance times the mean variance of the columns
@@ -262,8 +267,8 @@ KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
 template <class T>
 struct KMeansInitialCentroids {
-  /// clusters x d. With KMeansMetric::cosine, each has unit length. With KMeansOptions::standardize, they are in the
-  /// units of the data.
+  /// clusters x d. With KMeansMetric::cosine, each centroid has unit length. With KMeansOptions::standardize, the
+  /// centroids are in the units of the data.
   Matrix<T> centroids;
   std::vector<std::int64_t> rows;  ///< number of the row that was chosen for each centroid; empty for KMeansInit::given
   RunReport report;
@@ -368,8 +373,8 @@ KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// Overload that writes the n labels to the caller's memory, in host memory or on the GPU that runs the job. Throws
-/// UsageError if the number of labels is not n, or if `labels` overlaps points or centroids.
+/// Overload that writes the n labels to the caller's memory. `labels` is in host memory or on the GPU that runs the
+/// job. Throws UsageError if the number of labels is not n, or if `labels` overlaps points or centroids.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
@@ -395,9 +400,9 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
 }
 
 /// Overload that writes the n x k distances to the caller's memory. The job runs on a GPU if the points are on a GPU or
-/// if Execution::device requests a GPU. Otherwise it runs on the CPU, because the result is in host memory. `distances`
-/// is in host memory. If the job runs on a GPU, `distances` may be on that GPU instead. kmeans_transform() has no
-/// variants, so Execution::variant is ignored, and the report names no variant.
+/// if Execution::device requests a GPU, otherwise on the CPU. `distances` is in host memory or, if the job runs on a
+/// GPU, on that GPU. kmeans_transform() has no variants, so Execution::variant is ignored, and the report names no
+/// variant.
 ///
 /// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError
 /// if Execution::memory_limit does not suffice for temporary memory.

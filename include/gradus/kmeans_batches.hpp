@@ -52,7 +52,7 @@ class GRADUS_EXPORT KMeansBatches {
 
   /// Assigns the rows of `points` to the present centroids, adds the rows to the sums, and returns the labels as
   /// kmeans_predict() does. A batch without rows changes nothing. `memory` may hold weights and memory for the labels,
-  /// in host memory. The assignment runs on the requested device, the sums on the CPU.
+  /// in host memory. The assignment runs on the requested device. The sums are computed on the CPU.
   ///
   /// Throws the errors of kmeans_predict(), and UnsupportedError for points on a GPU or a request with several ranks
   /// (merge() combines the sums of several processes). After such an error the object is unchanged.

@@ -68,8 +68,8 @@ GRADUS_EXPORT KMeansChoice<T> kmeans_choose(MatrixView<const T> points, const KM
 ///
 /// KMeansOptions::clusters is ignored. Seed and metric also apply to the criteria. If the options standardize, the
 /// criteria rate the standardized points. KMeansMemory::labels receives the labels of the recommended fit. Points on a
-/// GPU are fitted on that GPU and copied to host memory for the criteria. Progress of the phase "clusters" counts
-/// completed fits.
+/// GPU are fitted on that GPU and copied to host memory for the criteria. With Execution::gpus, each fit runs on all of
+/// these GPUs. Progress of the phase "clusters" counts completed fits.
 ///
 /// Throws the errors of kmeans(). Throws InputError before the first fit if a number of clusters exceeds n. Throws
 /// UsageError if the numbers of clusters do not ascend. Given centroids, a graph file (dump_graph) and a checkpoint

@@ -100,7 +100,8 @@ class LifeGrid {
   struct Uninitialised {};
 
   LifeGrid() = default;
-  /// Makes a grid of dead cells. Throws OutOfMemoryError if the sizes are negative, overflow or do not fit in memory.
+  /// Makes a grid of dead cells. Throws OutOfMemoryError if the sizes are negative, if they overflow, or if the grid
+  /// does not fit in memory.
   LifeGrid(std::int64_t height, std::int64_t width) : LifeGrid(height, width, Uninitialised{}) {
     for (std::uint64_t& word : words_) word = 0;
   }
@@ -143,12 +144,12 @@ class LifeGrid {
   Buffer<std::uint64_t> words_;
 };
 
-/// The plane as a quadtree without duplicate nodes, as in the Macrocell file format.
-/// nodes[0] is the empty node. A leaf has level 3 and holds 8 x 8 cells, bit 8 * row + column. Any other node holds the
-/// indices of its four quarters: north-west, north-east, south-west, south-east. The index 0 stands for an empty
-/// quarter. Every other quarter precedes the node in the list and is one level lower. The root has cells at the
-/// coordinates -2^(level-1) to 2^(level-1) - 1 in both directions, relative to the point (`left`, `top`) of the pattern
-/// or result. x grows to the right, y downwards.
+/// The plane as a quadtree without duplicate nodes, as in the Macrocell file format. nodes[0] is the empty node. A leaf
+/// has level 3 and holds 8 x 8 cells, bit 8 * row + column. Any other node holds the indices of its four quarters:
+/// north-west, north-east, south-west, south-east. The index 0 stands for an empty quarter. Every other quarter
+/// precedes the node in the list and is one level lower. The cells of the root have the coordinates -2^(level-1) to
+/// 2^(level-1) - 1 in both directions, relative to the point (`left`, `top`) of the pattern or result. x grows to the
+/// right, y downwards.
 struct LifeTree {
   struct Node {
     std::int32_t level = 0;
@@ -159,7 +160,7 @@ struct LifeTree {
   std::uint32_t root = 0;
 };
 
-/// A 128-bit number of live cells.
+/// A number of live cells, with 128 bits.
 struct LifePopulation {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

@@ -52,7 +52,7 @@
 
 namespace gradus {
 
-/// A matrix, or a batch of matrices, with any strides: element (i, j) of matrix p is data[p * batch_stride + i *
+/// A matrix, or a batch of matrices, with any strides. Element (i, j) of matrix p is data[p * batch_stride + i *
 /// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1. A batch that repeats one matrix
 /// has batch_stride 0. Strides of inputs may be 0 or negative.
 template <class T>

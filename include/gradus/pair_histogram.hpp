@@ -63,7 +63,8 @@
 /// ranks use the CPU, or all use GPUs of one compute capability (otherwise UsageError), and their data is in host
 /// memory.
 ///
-/// GPUs: with Execution::gpus, every GPU gets all points and counts a part of the pairs. The data is in host memory.
+/// GPUs: with Execution::gpus, every GPU gets all points and counts a part of the pairs. Data on one of these GPUs is
+/// used there in place and copied to the others.
 ///
 /// Complexity: the job examines at most O(n^2) pairs. If the largest edge is much smaller than the extent of the
 /// points, the job examines O(n) times the number of neighbours of a point. If bins are wide, the job counts whole
@@ -91,8 +92,8 @@ struct PairHistogramBins {
 
 struct PairHistogramOptions {
   PairHistogramBins bins = {};
-  /// The lengths of a periodic box in all d columns. In three dimensions, it may instead be the nine components of the
-  /// vectors a, b, c of a triclinic cell. The cell may have any orientation, and the vectors may be any basis of the
+  /// The lengths of a periodic box in all d columns. In three dimensions, a triclinic cell is also possible: the nine
+  /// components of its vectors a, b, c. The cell may have any orientation, and the vectors may be any basis of the
   /// lattice. Each vector has a length from 2^-150 to 2^150, and the volume is at least 2^-20 of the product of the
   /// lengths. Empty: open space.
   ///
@@ -115,8 +116,8 @@ struct PairHistogramOptions {
 /// Optional inputs, in addition to the points.
 template <class T>
 struct PairHistogramMemory {
-  /// If this matrix (m x d) is not empty, the call counts pairs of a point and a row of the matrix. Otherwise it counts
-  /// pairs of points.
+  /// If this matrix (m x d) is not empty, the call counts pairs of a point and a row of the matrix. If it is empty, the
+  /// call counts pairs of two points.
   MatrixView<const T> others = {};
   VectorView<const T> weights = {};  ///< one weight per point, or empty
   /// One weight per row of `others`; must be given if `weights` and `others` are both given, otherwise empty.
@@ -209,9 +210,10 @@ GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options
 
 /// Derived quantities of physics, one value per bin.
 struct PairHistogramRadialDistribution {
-  std::vector<double> g;             ///< number of pairs in the bin, divided by the number in a uniform distribution
-  std::vector<double> density;       ///< number of other points per unit volume in the shell around a point
-  std::vector<double> coordination;  ///< number of others around a point, from the first edge to the bin's upper edge
+  std::vector<double> g;        ///< number of pairs in the bin, divided by the number in a uniform distribution
+  std::vector<double> density;  ///< number of other points per unit volume, in the shell around a point
+  /// number of other points around a point, from the first edge to the bin's upper edge
+  std::vector<double> coordination;
 };
 
 /// Returns the radial distribution of a histogram, or of the sum of the histograms of `frames` frames. `points` and

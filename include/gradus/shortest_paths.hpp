@@ -1,10 +1,10 @@
 /// All-pairs shortest paths: the length of the shortest route between every pair of vertices of a graph, and the route.
 ///
 /// The graph is a matrix of weights, in which weights(v, w) is the length of the edge from v to w, or a list of edges
-/// (graph.hpp). Both give the same results. Lengths may be negative. An edge may also have the length 0 or the smallest
-/// denormal; -0 means 0. "No edge" is the largest value of an integer type, +inf for floating-point types, and also
-/// ShortestPathsOptions::no_edge. An element on the diagonal is an edge from a vertex to itself, which matters only if
-/// it is negative.
+/// (graph.hpp). A matrix and a list of the same edges give the same results. Lengths may be negative. An edge may also
+/// have the length 0 or the smallest denormal; -0 means 0. "No edge" is the largest value of an integer type, +inf for
+/// floating-point types, and also ShortestPathsOptions::no_edge. An element on the diagonal is an edge from a vertex to
+/// itself, which matters only if it is negative.
 ///
 /// Canonical result:
 ///
@@ -79,8 +79,9 @@ struct ShortestPathsResult {
 /// One route.
 template <class T>
 struct ShortestRoute {
-  std::vector<std::int32_t> vertices;  ///< from the first to the last, both included; empty if there is no route
-  T distance = 0;                      ///< "no edge" if there is no route
+  /// from the start of the route to its end, both included; empty if there is no route
+  std::vector<std::int32_t> vertices;
+  T distance = 0;  ///< "no edge" if there is no route
   RunReport report;
 };
 

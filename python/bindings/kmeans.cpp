@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_gpus.hpp"
 #include "gradus/kmeans_projection.hpp"
 #include "kmeans/options.hpp"
 
@@ -37,6 +38,18 @@ Fields fitted(KMeansResult<T> result) {
                         result.restart, to_python(result.report), standardization);
 }
 
+/// Returns call(execution). If the caller leaves the number of GPUs to the library, adds the GPUs that pay.
+template <class T, class Call>
+auto on_paying_gpus(const Request& request, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                    const KMeansOptions& options, const Execution& execution, const Call& call) {
+  if (!request.chooses_gpus) return call(execution);
+  Execution several = execution;
+  several.gpus = kmeans_gpus(
+      {points.rows(), points.columns(), static_cast<int>(sizeof(T)), !memory.weights.empty(), points.place()}, options,
+      execution);
+  return call(several);
+}
+
 Fields fit(const Input& points, const Output& labels, const std::optional<Input>& initial_centroids,
            const std::optional<Input>& weights, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
@@ -45,8 +58,11 @@ Fields fit(const Input& points, const Output& labels, const std::optional<Input>
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
-    return fitted(
-        Job(request).run([&](const Execution& execution) { return kmeans(view, options, memory, execution); }));
+    return fitted(Job(request).run([&](const Execution& execution) {
+      return on_paying_gpus<T>(request, view, memory, options, execution, [&](const Execution& here) {
+        return kmeans(view, options, memory, here);
+      });
+    }));
   });
 }
 
@@ -88,8 +104,7 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-/// If `distances` is empty, returns (distances, None). Otherwise writes the distances to `distances` and returns (None,
-/// report).
+/// If `distances` is given, writes the distances to it and returns (None, report). Otherwise returns (distances, None).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
                  const Request& request) {
@@ -138,8 +153,13 @@ Fields choose(const Input& points, const Output& labels, const std::vector<std::
     const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
-    return chosen(Job(request).run(
-        [&](const Execution& execution) { return kmeans_choose(view, options, wanted, memory, execution); }));
+    KMeansOptions largest = options;
+    if (!clusters.empty()) largest.clusters = clusters.back();
+    return chosen(Job(request).run([&](const Execution& execution) {
+      return on_paying_gpus<T>(request, view, memory, largest, execution, [&](const Execution& here) {
+        return kmeans_choose(view, options, wanted, memory, here);
+      });
+    }));
   });
 }
 

@@ -6,6 +6,7 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/gpu_memory.hpp"
 #include "execution/request.hpp"
 
@@ -14,6 +15,7 @@ namespace gradus::python {
 const execution::Machine& this_machine() { return execution::this_machine(); }
 std::string why_no_gpu() { return execution::why_no_gpu(execution::this_machine()); }
 std::vector<int> first_gpus(int count) { return execution::first_gpus(execution::this_machine(), count); }
+Execution on_listed_gpus(const Execution& execution) { return execution::on_listed_gpus(execution); }
 std::optional<int> gpu_of_memory(const void* address) { return execution::gpu_of_memory(address); }
 void wait_for_stream(int gpu, void* stream) { execution::wait_for_stream(gpu, stream); }
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream) {
@@ -37,6 +39,16 @@ std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution) {
 }
 template std::string hash_of_rows(MatrixView<const float>, const Execution&);
 template std::string hash_of_rows(MatrixView<const double>, const Execution&);
+execution::LaunchedProcess* launched_process() {
+  constexpr double limit = 600;  // in seconds
+  static execution::LaunchedProcess* const process = []() -> execution::LaunchedProcess* {
+    const std::optional<core::Launch> launch = core::launch_in_environment();
+    if (!launch) return nullptr;
+    const int gpu = execution::gpu_of_launch(execution::this_machine(), *launch, -1);
+    return &execution::join_launch(*launch, {.gpu = gpu, .limit = limit, .stop = {}, .give_up = {}});
+  }();
+  return process;
+}
 int run_program(int argument_count, char** arguments) { return cli::run_program(argument_count, arguments); }
 
 }  // namespace gradus::python

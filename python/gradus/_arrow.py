@@ -1,8 +1,8 @@
 """Reads tables and columns of other libraries through Arrow's PyCapsule interface, without Arrow's library.
 
 https://arrow.apache.org/docs/format/CDataInterface.html defines the structures. They do not contain the sizes of
-buffers. The reader checks that lengths, offsets and validity agree with each other. For the rest it relies on the
-producer.
+buffers, so the reader must trust the producer in this respect. It checks that lengths, offsets and validity agree with
+each other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS = {  # words for messages, by the first characters of the format
     "w": "binary", "d": "decimal", "td": "date", "tt": "time", "ts": "timestamp", "tD": "duration", "ti": "interval",
     "+s": "struct", "+m": "map", "+u": "union", "+r": "run-end encoded", "+": "list",
 }  # fmt: skip
-_DROPS = ("drop_nulls", "drop_null")  #: calls of polars and pyarrow that leave out rows
+_DROPS = ("drop_nulls", "drop_null")  #: methods of polars and pyarrow that drop rows with nulls
 _BLOCK = 2**22  #: size in bytes of the blocks of rows in which the result is filled
 _BITMAP_BLOCK = 2**14  #: bytes of a validity bitmap that are unpacked at once
 
@@ -89,7 +89,7 @@ class _Field(NamedTuple):
 
     name: str
     format: str
-    special: str  #: "dictionary", "extension NAME" or ""
+    special: str  #: "dictionary" or "extension NAME" if `format` does not describe the elements, otherwise ""
     children: tuple[_Field, ...]
 
     @property
@@ -99,7 +99,7 @@ class _Field(NamedTuple):
 
     @property
     def element(self) -> Type | None:
-        """The type of the numbers in the lists. None if the column does not contain lists of numbers."""
+        """The element type of the lists. None unless the column contains lists of numbers."""
         is_list = (self.format in _OFFSETS or self.format[:3] == "+w:") and len(self.children) == 1 and not self.special
         return self.children[0].number if is_list else None
 
@@ -111,7 +111,7 @@ class _Field(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Values of a chunk that are in adjacent columns of the result."""
+    """The values of a chunk for adjacent columns of the result."""
 
     values: Host
     column: int
@@ -125,13 +125,13 @@ def is_offered(source: Any) -> bool:
 
 
 def array(source: Any, what: str, target: Callable[[list[Type]], Type]) -> Host:
-    """Returns an n x d array of the rows of a table of numbers or of a column of lists. For a column of numbers,
-    returns an array of length n.
+    """Returns an n x d array. Its rows are the rows of a table of numbers, or the lists of a column of lists. For a
+    column of numbers, returns an array of length n.
 
-    `target` chooses the element type of the result from the types of the columns. If the producer has all values in one
-    buffer, in this order and of this type, the result is a read-only view of the buffer. Otherwise it is a copy. Raises
-    InputError for nulls, for numbers that the type does not represent exactly, for columns of other types, for lists of
-    unequal length and for malformed structures, and Error if the producer fails.
+    `target` chooses the element type of the result from the types of the columns. If the producer stores all values in
+    one buffer, row by row and in the element type of the result, the result is a read-only view of the buffer.
+    Otherwise it is a copy. Raises InputError for nulls, for numbers that the type does not represent exactly, for
+    columns of other types, for lists of unequal length and for malformed structures, and Error if the producer fails.
     """
     return _Reader(source, what).read(target)
 
@@ -190,7 +190,7 @@ class _Reader:
         width = self._width(columns)
         rows, row, made = sum(chunk.struct.length for chunk in chunks), 0, None
         while chunks:
-            chunk = chunks.pop()  # this assignment releases the previous chunk
+            chunk = chunks.pop()  # this assignment to `chunk` releases the previous chunk
             count = chunk.struct.length
             parts = self._parts(chunk, root, row, width)
             width = sum(part.values.shape[1] for part in parts)
@@ -219,7 +219,7 @@ class _Reader:
         if not offered.release:
             self._malformed(root, "an array that was released")
         chunk = _Owned(_Array.from_buffer_copy(offered))
-        offered.release = _Release()  # the capsule no longer releases it
+        offered.release = _Release()  # the capsule no longer releases the array
         return root, [chunk]
 
     def _streamed(self) -> tuple[_Field, list[_Owned]]:
@@ -381,7 +381,8 @@ class _Reader:
         return f"row {row}" + (f", column {column}{name and f' {name!r}'}" if has_column else "") + " (counted from 0)"
 
     def _fill(self, made: Host, parts: list[_Part], row: int) -> None:
-        """Copies the parts of a chunk to its rows. Raises InputError if the type does not represent a value exactly."""
+        """Copies the parts of a chunk to their place in the result. Raises InputError if the type does not represent a
+        value exactly."""
         cast = f"cast it to {made.dtype}"
         for part in parts:
             _numbers.refuse_rounding(

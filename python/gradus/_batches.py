@@ -145,7 +145,7 @@ class KMeansBatches:
 
 
 def _with_weights(batch: Any) -> tuple[Any, Any]:
-    """Returns (points, weights) of a batch, which is an array or such a pair."""
+    """Returns (points, weights) of a batch. A batch is an array or a pair of arrays."""
     if isinstance(batch, tuple):
         if len(batch) != 2:
             raise UsageError.about("batches", f"a tuple of {len(batch)} elements; an array, or (points, weights), is needed")

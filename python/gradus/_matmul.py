@@ -23,7 +23,7 @@ def _operand(source: Any, what: str) -> Array:
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
-    """If the stack holds one matrix, returns this matrix, which serves the whole batch. Otherwise returns a
+    """If the stack holds one matrix, returns this matrix, which is then used for every product. Otherwise returns a
     three-dimensional batch."""
     own = matrices.shape[:-2]
     if all(length == 1 for length in own):
@@ -34,7 +34,8 @@ def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
-    """Returns alpha or beta as float64. Raises UsageError if the value would become zero or infinity in `dtype`."""
+    """Returns alpha or beta as float64. Raises UsageError if the conversion to `dtype` would make the value zero or
+    infinite."""
     exact = _numbers.number(value, what)
     with np.errstate(over="ignore", under="ignore"):
         rounded = dtype.type(exact)
@@ -74,7 +75,7 @@ def _overlap(one: Array, other: Array) -> bool:
 
 
 def _shares_elements(array: Array) -> bool:
-    """Returns true if two elements share bytes, as in a broadcast array."""
+    """Returns true if two elements of the array share bytes, for example after a broadcast."""
     steps = [(abs(step), length) for step, length in zip(array.strides, array.shape) if length > 1]
     if array.size == 0:
         return False

@@ -78,14 +78,15 @@ def floating_type(dtype: Type, what: str) -> Type:
 
 
 def may_round(given: Type, wanted: Type) -> bool:
-    """Returns true unless the wanted type represents all values of the given type exactly."""
+    """Returns false if the wanted type represents all values of the given type exactly, otherwise true."""
     if wanted.kind == "f" and given.kind in "iu" and given.itemsize == 8:  # NumPy considers this conversion safe
         return wanted.itemsize <= 8
     return not np.can_cast(given, wanted, "safe")
 
 
 def in_element_strides(array: Host) -> Host:
-    """Returns the array if it is aligned, in native byte order and has strides of whole elements; otherwise a copy."""
+    """Returns the array if it is aligned, if it has native byte order, and if its strides are multiples of the element
+    size. Otherwise returns a copy."""
     if array.dtype.isnative and array.flags.aligned and not any(step % array.itemsize for step in array.strides):
         return array
     return np.array(array, array.dtype.newbyteorder("="), order="C")
@@ -107,7 +108,8 @@ def refuse_rounding(
     """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
     `same_type_as`, which determines this type.
 
-    `place` converts an index to words for the message, and `cast` says how to convert the elements with rounding.
+    `place` converts an index to words for the message. `cast` is the advice on how to convert the elements with
+    rounding.
     """
     if not may_round(array.dtype, wanted):
         return
@@ -196,7 +198,8 @@ def number(value: Any, what: str) -> float:
         if found == given or given != given:
             return found
         raise UsageError.about(what, f"{value!r} is not exactly a float64; pass float({what}) to round it")
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # an array of one number
+    # an array without dimensions, which holds one number
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
         return number(value.item(), what)
     shown = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
     raise TypeError(f"{what}: {shown}; a number is needed")

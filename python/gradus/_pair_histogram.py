@@ -142,8 +142,8 @@ def pair_histogram(
     * `dimensions`: letters of "xyz", the columns in which distances are measured; None: all
     * `fold`: bool; move points outside the box into it first
     * `weights`, `other_weights`: one number per point and per other; `weighted` then sums their products
-    * `communicator`: communicator of mpi4py whose processes all make this call with the same arguments. They share the
-        work, and each returns the whole result.
+    * `communicator`: communicator of mpi4py, or "torchrun", whose processes all make this call with the same arguments.
+        They share the work, and each returns the whole result.
 
     The other arguments are the same as for kmeans(). Returns a PairHistogramResult.
 

@@ -76,13 +76,14 @@ _RANDOM_STATE = [
     None,
 ]
 _SIMPLE = {int, float, str, bool, type(None), np.ndarray}
-_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; a type represents an array
+# sets of parameters that have passed scikit-learn's check; an array is represented by its type
+_passed: set[tuple[Any, ...]] = set()
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _seed(random_state: Any) -> int:
-    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator. The generator
-    then has the same state as after a draw by scikit-learn."""
+    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator. After the
+    draw, the generator has the same state as after scikit-learn's draw."""
     if isinstance(random_state, Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -122,8 +123,8 @@ def _on_host(source: Any, what: str = "the array") -> Any:
 
 
 def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
-    """Imports rows that are on a GPU. Returns None for rows in host memory. Integers are converted to float64, as in
-    host memory."""
+    """Imports rows that are on a GPU. Returns None for rows in host memory. Integers are converted to float64, as they
+    are for rows in host memory."""
     if isinstance(source, np.ndarray) or issparse(source) or not _gpu.is_on_gpu(source):
         return None
     whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
@@ -155,7 +156,7 @@ def _dense(matrix: Any, memory_limit: int | None) -> Any:
 
 
 def _weights(sample_weight: Any, rows: Any) -> Any:
-    """Returns the weights in the type of the rows, rounded as by scikit-learn."""
+    """Returns the weights in the type of the rows. Rounds them as scikit-learn does."""
     if sample_weight is None:
         return None
     if isinstance(rows, OnGpu):
@@ -196,7 +197,8 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    """Checks given centroids. Does not search centroids of the right type and shape for NaN, because the fit does this.
+    """Checks given centroids. Centroids of the right type and shape are not searched for NaN, because the fit does
+    this.
     """
     if _is_plain(centers) and centers.dtype == dtype:
         return centers
@@ -255,8 +257,8 @@ class _Iterations:
     """Runs a fit and reports it to scikit-learn's callbacks: one task per iteration, unless there are several restarts.
 
     The library reports its progress at intervals, and the callbacks then receive all iterations up to this point. If a
-    callback ends the fit after an iteration or requests the model of that iteration, the fit is repeated with that
-    iteration limit, which gives the same bits.
+    callback ends the fit after an iteration, or requests the model of an iteration, the fit is repeated up to this
+    iteration. The repeated fit has the same bits.
     """
 
     def __init__(self, model: KMeans, fit: Callable[..., KMeansResult], X: Any, y: Any, sample_weight: Any) -> None:
@@ -306,7 +308,8 @@ def _fitted(result: KMeansResult) -> dict[str, Any]:
 
 
 class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
-    """Base of the estimators: parameters, checks of input, initial centroids, and methods of a fitted model."""
+    """Base class of the estimators: handles parameters, input checks and initial centroids, and defines the methods of
+    a fitted model."""
 
     n_features_in_: int
     metric: str = "euclidean"
@@ -345,7 +348,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return operator.attrgetter(*cls._get_param_names())
 
     def _validate_params(self) -> None:
-        """Skips scikit-learn's check, which takes 0.1 ms, for parameters that passed it before."""
+        """Skips scikit-learn's check if the same parameters have passed it before, because the check takes 0.1 ms."""
         values = self._parameters()(self)
         types = tuple(map(type, values))
         if not _SIMPLE.issuperset(types):
@@ -439,8 +442,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return rows  # type: ignore[no-any-return]
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
-        """Checks the number of columns of rows without names. If it differs from the fit's, scikit-learn raises
-        its usual error."""
+        """Checks the number of columns of rows without names. If the fit had another number, scikit-learn raises its
+        usual error."""
         columns = rows.shape[1]
         known = columns if reset else self.n_features_in_
         if hasattr(self, "feature_names_in_") or columns != known:
@@ -448,7 +451,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.n_features_in_ = columns
 
     def _explain(self, error: InputError, rows: Any, init: Any = None) -> NoReturn:
-        """Raises the error. If it is about NaN or infinity, scikit-learn's message comes first."""
+        """Raises the error. If scikit-learn also finds NaN or infinity, its message precedes the message of Gradus."""
         try:
             if isinstance(rows, np.ndarray):
                 assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
@@ -542,7 +545,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _rows_and_model(self, X: Any, method: str) -> tuple[Any, KMeansModel]:
         check_is_fitted(self)
-        if hasattr(_array_api, "check_same_namespace"):  # absent in older versions of scikit-learn
+        if hasattr(_array_api, "check_same_namespace"):  # older versions of scikit-learn do not have this function
             _array_api.check_same_namespace(X, self, attribute="cluster_centers_", method=method)
         rows = _dense(self._checked(X, reset=False), self.memory_limit)
         standardized = getattr(self, "_standardized_centers", None)
@@ -590,7 +593,8 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
     .. </options>
     device : "auto", "cpu", "gpu" or "gpu:1"; "auto" chooses a GPU if the job gains from it
-    gpus : "all", int or list of int; GPUs that share a job: all, their number, or their indices; None: one at most
+    gpus : "all", "auto", int or list of int; GPUs that share a job: all, as many as pay, their number, or their
+        indices; None: one at most
     variant : a name in `gradus.variants("kmeans")`; None: the fastest with the exact result
     threads : int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl
     memory_limit : int; bytes that a job may take in addition to its input; also limits the dense copy of a sparse X
@@ -610,7 +614,7 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     _parameter_constraints = {
         **_BaseKMeans._parameter_constraints,
         "copy_x": ["boolean"],
-        "gpus": [StrOptions({"all"}), _AT_LEAST_ONE, list, tuple, None],
+        "gpus": [StrOptions({"all", "auto"}), _AT_LEAST_ONE, list, tuple, None],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         **{name: _constraint(option_rows("kmeans")[name]) for name in _OPTIONS},
     }
@@ -721,8 +725,8 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
         for _ in range(self._n_init):
             start = self._called(self.init, read, self.n_clusters, random_state)
             result = self._fit_from(rows, start, weights, 1, 0, **limits)
-            # scikit-learn also compares labels, so that the same clusters in another order do not count as better. Here
-            # their inertia is equal, so labels need no comparison.
+            # scikit-learn also compares labels, because there the same clusters in another order may have a smaller
+            # inertia. Here their inertia is equal, so labels need no comparison.
             if best is None or result.inertia < best.inertia:
                 best = result
         assert best is not None
@@ -746,7 +750,8 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
 
 
 def _iterations(result: KMeansResult) -> int:
-    """Counts iterations like scikit-learn, which stops when no centroid moves and omits the final check of the labels."""
+    """Counts iterations as scikit-learn does. scikit-learn stops when no centroid moves, and omits the final check of
+    the labels."""
     for number, step in enumerate(result.history, start=1):
         if step.shift == 0:
             return number
@@ -759,7 +764,8 @@ class _MiniBatches:
 
     def __init__(self, centers: Array) -> None:
         self.sums = KMeansBatches(centers)
-        self._credit = np.zeros(len(centers))  # for each reassigned centroid, a weight in place of its missing points
+        # for each centroid: additional weight, which a reassigned centroid gets in place of points
+        self._credit = np.zeros(len(centers))
         self._points_since_reassignment = 0
 
     def step(self, model: MiniBatchKMeans, rows: Array, weights: Array | None, random_state: Any) -> float:
@@ -1003,8 +1009,8 @@ class MiniBatchKMeans(_BaseKMeans):
         return kmeans(rows, 1, init="first", max_iterations=1, **self._where()).inertia / rows.size
 
     def _best_start(self, read: Any, rows: Array, weights: Array | None, init: Any, random_state: Any) -> Array:
-        """Chooses initial centroids n_init times. Returns the ones with the smallest inertia on a random sample of the
-        rows."""
+        """Chooses initial centroids n_init times. Returns the centroids with the smallest inertia on a random sample of
+        the rows."""
         chosen = random_state.randint(0, len(rows), self._init_size)
         best: Array | None = None
         least = math.inf
@@ -1041,7 +1047,8 @@ class MiniBatchKMeans(_BaseKMeans):
 
 
 def _cumulative_weights(weights: Array | None, samples: int) -> Array:
-    """Returns the cumulated probabilities of the rows. RandomState.choice() draws rows from them with replacement."""
+    """Returns the cumulative probabilities of the rows, as RandomState.choice() uses them to draw rows with
+    replacement."""
     cumulative = np.cumsum(np.ones(samples) if weights is None else weights, dtype=np.float64)
     if not cumulative[-1] > 0:
         raise InputError.about("sample_weight", "all weights are 0; a point of positive weight is needed")
@@ -1169,6 +1176,6 @@ def kmeans_plusplus(
         raise error
     if isinstance(checked, OnGpu):
         return X[indices], indices
-    source = X if issparse(X) or hasattr(X, "dtype") else checked  # keeps the type of X, integers included
+    source = X if issparse(X) or hasattr(X, "dtype") else checked  # keeps the type of X, even if it is an integer type
     centers = source.tocsr()[indices].toarray() if issparse(source) else np.asarray(source)[indices]
     return centers, indices

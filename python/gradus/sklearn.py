@@ -212,19 +212,19 @@ def _why_no_fit(model: Any, X: Any) -> str:
 
 
 class _Ours(cluster.KMeans):
-    """Gradus's estimator. It stores its warnings and does not issue them, because scikit-learn would issue them again
-    if Gradus left the fit to scikit-learn."""
+    """Gradus's estimator. It stores its warnings instead of issuing them. If Gradus leaves the fit to scikit-learn,
+    scikit-learn issues its own warnings."""
 
     def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
         self.__dict__.setdefault("_warnings", []).append((text, category))
 
 
-_Ours.__name__ = "KMeans"  # error messages contain this name
+_Ours.__name__ = "KMeans"  # this name appears in error messages
 
 
 def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
-    """Issues each warning from the module from which scikit-learn would issue it, because filters of warnings name
-    modules."""
+    """Issues each warning from the module from which scikit-learn would issue it, because users filter warnings by
+    module."""
     for text, category in warned:
         function = _originals_or(model, "fit")
         if category is not ConvergenceWarning:
@@ -366,7 +366,7 @@ def unpatch() -> None:
     for name, original in _originals.items():
         if original.__qualname__.startswith("KMeans."):
             setattr(theirs.KMeans, name, original)
-        else:  # KMeans inherits this method
+        else:  # KMeans inherits the original method
             delattr(theirs.KMeans, name)
     for name in ("fit", "partial_fit"):
         setattr(theirs.MiniBatchKMeans, name, getattr(theirs.MiniBatchKMeans, name).__wrapped__)
@@ -384,7 +384,7 @@ def _before_fork() -> None:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()  # a new lock, because another thread of the parent may hold the old one
+    _lock = threading.Lock()  # a new lock, because another thread of the parent process may hold the old lock forever
 
 
 if hasattr(os, "register_at_fork"):
@@ -392,7 +392,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _with_patch(reduced: Any) -> Any:
-    """Makes a pickled object carry the patch to a worker process."""
+    """Returns a pickled form of the object that also carries the patch to a worker process."""
     if not _originals or isinstance(reduced, str):
         return reduced
     return (_in_worker, (_device, _start_journal(), *reduced[:2]), *reduced[2:])
@@ -578,7 +578,7 @@ def main() -> None:
     report = patch(device=device)
     if not quiet:
         atexit.register(_print_report, report)
-    ours = sys.modules["__main__"]  # keeps this module, because its names are needed until the end
+    ours = sys.modules["__main__"]  # keeps this module alive, because its names are needed until the end
     try:
         if arguments[0] == "-m":
             sys.argv = ["-m", *arguments[2:]]
@@ -605,4 +605,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    importlib.import_module("gradus.sklearn").main()  # not the main module, but the module that other code imports
+    # calls main() of the module that other code imports, and not of the main module
+    importlib.import_module("gradus.sklearn").main()

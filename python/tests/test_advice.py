@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-CALLS = {  # for each argument, calls in which this argument has the value x
+CALLS = {  # for each argument: calls in which the argument has the value x
     "points": [
         lambda x: gradus.kmeans(x, 1), lambda x: gradus.kmeans_initial_centroids(x, 1), lambda x: gradus.kmeans_predict([[1.0]], x),
         lambda x: gradus.kmeans_transform([[1.0]], x), lambda x: gradus.pair_histogram(x, bin_width=1, bins=2),
@@ -40,7 +40,7 @@ class Lazy:
 
 
 class Delayed:
-    """Imitates a dask array that is not computed."""
+    """Imitates a dask array that has not been computed."""
 
     def compute(self):
         raise AssertionError("it is the user who decides to")

@@ -44,12 +44,12 @@ new_capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_Ne
 pointer_in = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-CALLBACKS = []  # keeps the callbacks alive, because a callback must exist until its last call has returned
+CALLBACKS = []  # keeps the callbacks alive until each of them has been called for the last time
 
 
 @dataclasses.dataclass
 class Node:
-    """An array and its type. `schema` and `array` replace members of the structures, to make them incorrect."""
+    """An array and its type. `schema` and `array` hold incorrect values that replace members of the two structures."""
 
     format: str
     length: int
@@ -80,7 +80,7 @@ class Exports:
         return CALLBACKS[-1]
 
     def owned(self, one, *kept):
-        """Lets one release callback keep the objects `kept` alive until it is called."""
+        """Gives the structure a release callback, which keeps the objects `kept` alive until it is called."""
         self.given += 1
         number = self.given
         self.kept[number] = kept
@@ -153,7 +153,7 @@ class Exports:
 
 
 class Single:
-    """An array of another library with __arrow_c_array__."""
+    """An array of another library, with the method __arrow_c_array__."""
 
     def __init__(self, exports, node):
         self.exports, self.node = exports, node
@@ -169,8 +169,8 @@ class Single:
 
 
 class Chunks:
-    """Imitates a table or column of another library with __arrow_c_stream__. The call with the number `fails` fails;
-    call 0 asks for the schema."""
+    """Imitates a table or column of another library with __arrow_c_stream__. The consumer's call with the number
+    `fails` fails. Call 0 requests the schema."""
 
     def __init__(self, exports, *nodes, type=None, fails=None, status=errno.EIO, text=b"disk on fire"):
         self.exports, self.nodes, self.fails, self.status = exports, nodes, fails, status
@@ -274,7 +274,8 @@ def exports():
 
 
 def refused(call, text, kind=gradus.InputError):
-    """Checks the text of an error, and that it names no other argument."""
+    """Checks that the call raises `kind` with a message that contains `text`. Returns the message and the error's
+    fields."""
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value), str(caught.value)
@@ -460,7 +461,7 @@ def test_the_remedy_for_nulls_is_a_call_of_the_library(exports):
         refused(lambda: gradus.kmeans(source, 1), f"leave such rows out by points.{call}(), or replace the nulls")
 
 
-OTHER = {  # kind in the message -> node
+OTHER = {  # maps each kind, as the message names it, to a node of this kind
     "string": Node("u", 2, [None, None, None]), "binary": Node("vz", 2, [None, None]), "bool": Node("b", 2, [None, None]),
     "decimal": Node("d:38,2", 2, [None, None]), "date": Node("tdD", 2, [None, None]), "null": Node("n", 2, []),
     "timestamp": Node("tsu:UTC", 2, [None, None]), "time": Node("ttm", 2, [None, None]), "duration": Node("tDs", 2, [None, None]),
@@ -581,7 +582,7 @@ def test_lists_of_unequal_length_are_refused(exports):
 
 
 X = some((6, 2), "f4")
-MALFORMED = {  # what is incorrect -> node
+MALFORMED = {  # maps each fault to a node with this fault
     "a negative length": replaced(column(X[:, 0]), array={"length": -1}),
     "a negative offset": replaced(column(X[:, 0]), array={"offset": -8}),
     "a great offset": replaced(column(X[:, 0]), array={"offset": 2**62}),

@@ -1,5 +1,5 @@
-"""Tests that KMeansBatches and kmeans_batches give the bits of a fit for any division into batches. Compares means with
-fractions."""
+"""Tests that KMeansBatches and kmeans_batches give the bits of a fit, however the points are divided into batches.
+Compares means with exact fractions."""
 
 import copy
 import pickle

@@ -1,4 +1,5 @@
-"""Converts every argument from every type. Either the result is exact, or an error names the place."""
+"""Converts arguments from every element type. Either the result is exact, or an error names the first inexact
+element."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -10,7 +11,7 @@ from scipy import sparse
 
 ODD = 2**53 + 1  # not representable in float64
 FLOAT_ODD = 2**24 + 1  # not representable in float32
-ONE = np.float32([[1], [2], [4], [8]])  # points in float32
+ONE = np.float32([[1], [2], [4], [8]])  # four points, in float32
 EYE = np.eye(4, dtype=np.float32)
 
 

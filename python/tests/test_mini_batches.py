@@ -1,5 +1,5 @@
-"""Compares the means of MiniBatchKMeans with exact fractions, and its fits with scikit-learn's fits from the same
-start."""
+"""Compares the means of MiniBatchKMeans with exact fractions. Compares its fits with scikit-learn's fits from the same
+initial centroids."""
 
 import copy
 import pickle
@@ -32,7 +32,7 @@ def rounded(exact, dtype):
 
 
 class Reference:
-    """Centroids, and for each centroid all points that it was ever given. The means are computed with fractions."""
+    """Centroids, and the points that each centroid was ever given. The means are computed with fractions."""
 
     def __init__(self, centers):
         self.centers = centers.copy()
@@ -80,12 +80,12 @@ def test_a_reassigned_centroid_starts_without_weight():
     model.partial_fit(near + 100)
     to_second = gradus.kmeans_predict(before, near + 100) == 1
     assert to_second.any()
-    assert model.cluster_centers_[1] == (near + 100)[to_second].mean()  # the mean contains no earlier points
+    assert model.cluster_centers_[1] == (near + 100)[to_second].mean()  # the mean does not include earlier points
 
 
 def test_a_reassigned_centroid_is_not_reassigned_at_once():
-    """For the decision about reassignment, the centroid counts with the smallest weight of the other centroids, as in
-    scikit-learn."""
+    """When later reassignments are decided, a reassigned centroid counts with the smallest weight of the other
+    centroids, as in scikit-learn."""
     random = np.random.default_rng(2)
     model = MiniBatchKMeans(3, init=[[0.0, 0], [1, 1], [50, 50]], n_init=1, random_state=0)
     model.partial_fit(random.random((1000, 2)))
@@ -168,8 +168,8 @@ def test_partial_fit_as_scikit_learn_from_one_start(kind):
 
 
 def test_fits_are_as_good():
-    """Compares the inertia of fits with reassignments over many seeds. The median and the minimum are as good as with
-    scikit-learn."""
+    """Compares the inertia of fits with reassignments over many seeds. The median and the minimum must be as good as
+    scikit-learn's."""
     rows = blobs(5, 1500, 2, 12)
     theirs, ours = (
         np.array([module.MiniBatchKMeans(12, random_state=seed, init="random", batch_size=64).fit(rows).inertia_ for seed in range(40)])
@@ -249,7 +249,7 @@ def test_the_best_of_several_starts():
         model = MiniBatchKMeans(4, init=lambda x, k, random_state: next(queue), n_init=n_init, max_iter=1, batch_size=1,
                                 init_size=50, reassignment_ratio=0, max_no_improvement=0, random_state=0).fit(X)  # fmt: skip
         moved = (model.cluster_centers_ != starts[best]).any(axis=1)
-        assert moved.sum() <= 2  # max_no_improvement=0 stops after the second point
+        assert moved.sum() <= 2  # max_no_improvement=0 stops each fit after two points
 
 
 def test_without_labels():

@@ -174,7 +174,7 @@ def test_nested_patches():
     KMeans(2).fit(X)
     assert len(outer.calls) == 2
     gradus.sklearn.unpatch()
-    kept = gradus.sklearn._kmeans_plusplus  # a name that was imported under the patch
+    kept = gradus.sklearn._kmeans_plusplus  # this name was imported while the patch was in force
     assert len(kept(X, 3)) == 2 and len(outer.calls) == 2
 
 
@@ -412,8 +412,9 @@ def test_the_device_of_a_run(tmp_path):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's own tests pass under the patch, except tests that compare one random start of both libraries, or
-    that depend on a tie between two points that are equally far from their centroids."""
+    """scikit-learn's own tests pass under the patch. Two kinds of tests are excluded: tests that compare one random
+    start of both libraries, and tests that depend on a tie between two points that are equally far from their
+    centroids."""
     differs = ("test_dense_sparse or (test_nonuniform_strategies and kmeans)",)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "patched_scikit_learn", "-k",
                f"not ({' or '.join(differs)})", "--pyargs", "sklearn.cluster.tests.test_k_means",

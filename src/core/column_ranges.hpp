@@ -1,5 +1,5 @@
-// Ranges of the columns of a matrix of points, and the error for values from which no distance can be computed.
-// cpu/column_ranges.hpp and cuda/column_ranges.hpp compute the ranges.
+// The range of values in each column of a matrix of points. Also the error for values with which distances cannot be
+// computed. cpu/column_ranges.hpp and cuda/column_ranges.hpp compute the ranges.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ColumnRanges {
   std::vector<int> finest;  ///< per column, the minimum of finest_bit(); empty unless a caller needs it
 };
 
-/// The ranges of all values except NaN, and the first invalid value.
+/// The ranges of all values except NaN, and the place of the first invalid value.
 struct FoundRanges {
   ColumnRanges ranges;
   std::int64_t bad_row = -1;  ///< row of the first value that is NaN, infinite or too large; -1 if there is none

@@ -17,9 +17,9 @@ template <class T>
 core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads,
                                  const std::stop_token& stop = {}, std::int64_t first_row = 0);
 
-/// Returns an exponent e for each column, such that every value of the column is an integer times 2^e. Each e is the
-/// largest exponent with this property that does not exceed the column's element of `enough`. The threads share the
-/// rows. Throws InterruptedError after a stop request.
+/// Returns an exponent e for each column: every value of the column is an integer times 2^e. Each e is the largest such
+/// exponent that does not exceed the column's element of `enough`. The threads share the rows. Throws InterruptedError
+/// after a stop request.
 template <class T>
 std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
                              const std::stop_token& stop = {});

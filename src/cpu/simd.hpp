@@ -1,6 +1,6 @@
 // The instruction sets for which vectorised code is compiled. Include this file before hwy/highway.h. Each dispatched
-// file is compiled once per instruction set. To save compilation time, sets that hardly speed up the kernels are left
-// out.
+// file is compiled once per instruction set. To save compilation time, instruction sets that would hardly speed up the
+// kernels are left out.
 #pragma once
 
 // With GRADUS_NATIVE, only the best set that the compiler's flags allow is compiled. AVX3_DL is disabled, because the

@@ -25,8 +25,7 @@ bool has_lost_threads();
 /// that had several threads, because GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
-/// Returns the number of threads, at most `threads`, that get enough of the `operations` (additions or similar) to be
-/// worth waking.
+/// Returns how many threads, at most `threads`, are worth waking for the `operations` (additions or similar).
 constexpr int threads_for(std::int64_t operations, int threads) {
   constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
   const std::int64_t worth = operations / worth_a_thread;
@@ -51,8 +50,8 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
 }
 
 /// Hands out [0, count) piece by piece to parts (threads). Each part begins with its share(), because the data of this
-/// share may be in the caches and memory node of the part's core. Then the part takes pieces of other shares, so that
-/// all parts end at the same time even if some cores or shares are slower.
+/// share may be in the caches and memory node of the part's core. When its share is used up, the part takes pieces of
+/// other shares. All parts thus end at the same time, even if some cores are slow or some shares need more work.
 class SharedWork {
  public:
   /// `piece` is the number of elements handed out at a time, and also the granule of the shares.
@@ -87,9 +86,10 @@ class SharedWork {
 };
 
 /// Decides how many threads a loop of passes uses. If other programs keep all cores of the machine busy, a barrier
-/// waits some milliseconds until the last thread gets a core again. In a short pass, this wait takes many times as long
-/// as the work. The duration of each pass is therefore compared with the CPU time of its work. If one thread with two
-/// thirds of a core would have been faster, the next passes use one thread. Then all threads are tried again.
+/// waits some milliseconds until the last thread gets a core again. If passes are short, this wait takes many times as
+/// long as the work. This class therefore compares the duration of each pass with the CPU time of its work. If one
+/// thread with two thirds of a core would have been faster, the next passes use one thread. After that, a pass uses all
+/// threads again.
 class PayingTeam {
  public:
   /// If `may_shrink` is false, threads() always returns `most`.
@@ -134,16 +134,16 @@ class PayingTeam {
   int backoff_passes_ = 8;       ///< number of passes on one thread after the next slow pass
 };
 
-/// Returns the number of CPUs that no other program keeps busy now, but at least 1 and at most `threads`. A larger team
-/// would wait for CPUs at each barrier. Returns `threads` if the process may not use all CPUs, or if the load of the
-/// CPUs is unknown.
+/// Returns the number of CPUs that other programs do not keep busy at present, but at least 1 and at most `threads`. A
+/// team with more threads would wait for CPUs at each barrier. Returns `threads` if the process may not use all CPUs,
+/// or if the load of the CPUs is unknown.
 int threads_with_processor(int threads);
 
 /// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text contains no number.
 int running_threads(std::string_view loadavg);
 
-/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or the control
-/// group's quota rounded up, whichever is less. Computed once.
+/// Returns the number of threads that this process may keep busy. This is the smaller of two numbers: the number of its
+/// allowed CPUs, and the control group's quota, rounded up. Computed once.
 int usable_cores();
 
 /// Returns the logical CPUs on which this process may run, in ascending order. Computed once, before threads are

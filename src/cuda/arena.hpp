@@ -1,5 +1,5 @@
-// GPU memory that a job allocates in one piece, because it knows in advance how much memory it needs. One check ensures
-// that everything fits. The allocation and the release each take some tens of microseconds.
+// GPU memory that a job allocates in one piece, because it knows in advance how much memory it needs. A single check
+// ensures that everything fits. The allocation takes some tens of microseconds, and so does the release.
 #pragma once
 
 #include <span>

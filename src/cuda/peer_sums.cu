@@ -1,13 +1,14 @@
 // A kernel on each GPU adds up the words of all GPUs. The kernels run at the same time and wait for each other.
 //
-// The sums are divided into shares, one per GPU. First each GPU sends its summands for every other share to the GPU
-// that computes the share: it writes them into the inbox of that GPU. Then each GPU computes its share and writes the
-// result to all GPUs. So each of p GPUs sends 2 (p - 1) / p n words and waits twice. Writes are faster than reads,
+// The n sums are divided into shares, one per GPU. First, each GPU writes its summands into the inboxes of the other
+// GPUs: the summands of a share go to the GPU that computes the share. Then each GPU computes its share and writes the
+// result to all GPUs. So each of the p GPUs sends 2 (p - 1) / p n words and waits twice. Writes are faster than reads,
 // because no thread waits for an answer.
 //
 // A GPU writes messages into the mailboxes of the other GPUs. While a GPU waits, it reads only its own mailbox. A
-// message is the number of the current sum. A GPU sends its message after it has read its inbox or result. The other
-// GPUs write there again only after they have received this message.
+// message is the number of the current sum. A message also states that the sender has finished reading: `arrived` that
+// it has read the result of the previous sum, and `reduced` that it has read its inbox. The other GPUs write to the
+// result or the inbox again only after they have received this message.
 #include "cuda/peer_sums.hpp"
 
 #include <cuda/atomic>
@@ -58,8 +59,8 @@ __device__ void send(unsigned int& place, unsigned int number) {
   ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system>(place).store(number, ::cuda::memory_order_release);
 }
 
-/// Waits for the message of one member. Returns false if abort() was called. The flag of abort() is in host memory, so
-/// it is polled rarely.
+/// Waits for the message of one member. Returns false if abort() was called. Rarely polls the flag of abort(), because
+/// the flag is in host memory.
 __device__ bool wait_for(unsigned int& place, unsigned int number, const int* abort) {
   const ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system> message(place);
   for (unsigned int checks = 1; static_cast<int>(message.load(::cuda::memory_order_acquire) - number) < 0; ++checks)
@@ -76,12 +77,12 @@ __device__ bool is_last_block(unsigned int* blocks) {
     is_last = atomicAdd(blocks, 1u) + 1 == gridDim.x;
     if (is_last) *blocks = 0;
   }
-  __syncthreads();  // from here on, all threads can read is_last
+  __syncthreads();  // after this barrier, all threads can read is_last
   return is_last;
 }
 
-/// Calls store(index, load(index)) for the index of each of the `count` pairs. Each thread loads several pairs before
-/// it stores the first one.
+/// Calls store(index, load(index)) for each index below `count`. Each thread loads several values before it stores the
+/// first one.
 template <class Load, class Store>
 __device__ void for_each_pair(std::int64_t count, const Load& load, const Store& store) {
   constexpr int at_once = 4;
@@ -126,7 +127,8 @@ __global__ void __launch_bounds__(sum_threads) sum_over_peers(const __grid_const
     has_arrived = wait_for(mine[member].arrived, job.sum, job.abort);
     all[member] = reinterpret_cast<Pair*>(*const_cast<Word* volatile*>(&mine[member].all));
   }
-  if (__syncthreads_and(has_arrived) == 0) return;  // returns after abort(), because words may be missing in the inbox
+  // after abort(), words may be missing in the inbox, so the kernel returns
+  if (__syncthreads_and(has_arrived) == 0) return;
   const std::int64_t begin = share(job.rank);
   const auto inbox_of = [&](int of) {
     return reinterpret_cast<const Pair*>(job.inboxes[job.rank] + of * job.inbox_words);
@@ -177,7 +179,7 @@ PeerSums::PeerSums(int rank, std::span<const int> gpus)
   stream.wait();
   void* flag = nullptr;
   check(cudaHostAlloc(&flag, sizeof(int), cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
-  abort_ = static_cast<int*>(flag);
+  abort_.reset(static_cast<int*>(flag));
   *abort_ = 0;
   void* on_gpu = nullptr;
   check(cudaHostGetDevicePointer(&on_gpu, flag, 0), "cudaHostGetDevicePointer");

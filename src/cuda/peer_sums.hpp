@@ -1,8 +1,9 @@
-// Sums over several GPUs of one process, which write to each other's memory.
+// Sums over several GPUs of one process. The GPUs write to each other's memory.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,10 +32,13 @@ class PeerSums {
   /// the same sums in the same order. Both arrays are aligned to 16 bytes and do not overlap. `count` is even.
   void add_up(const Word* own, Word* all, std::int64_t count, const Stream& stream, const Exchange& exchange);
   /// Ends the sums of this member that wait for other members. Their results are invalid.
-  void abort() { *abort_ = 1; }
+  void abort() { *static_cast<volatile int*>(abort_.get()) = 1; }
 
  private:
   struct Mailbox;
+  struct FreeHostMemory {
+    void operator()(int* flag) const { cudaFreeHost(flag); }
+  };
 
   void reserve(std::int64_t count, const Stream& stream, const Exchange& exchange);
 
@@ -42,11 +46,11 @@ class PeerSums {
   int size_;
   DeviceBuffer<unsigned char> memory_;  ///< the mailbox
   DeviceBuffer<unsigned int> blocks_;   ///< number of blocks that have finished a phase
-  DeviceBuffer<Word> inbox_;            ///< for each member, the words that it contributes to this member's share
+  DeviceBuffer<Word> inbox_;            ///< for each GPU: the words that it contributes to the share of this GPU
   std::int64_t inbox_words_ = 0;        ///< capacity of the inbox for the words of one member
   Mailbox* mailboxes_[most_gpus] = {};
   Word* inboxes_[most_gpus] = {};
-  volatile int* abort_ = nullptr;  ///< a flag in host memory, which the GPU reads
+  std::unique_ptr<int, FreeHostMemory> abort_;  ///< a flag in host memory, which the GPU reads
   const int* abort_on_gpu_ = nullptr;
   unsigned int sums_ = 0;  ///< number of sums so far
 };

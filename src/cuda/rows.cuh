@@ -1,4 +1,5 @@
-// Reads a matrix in GPU memory, for kernels: single elements, or all elements column by column.
+// For kernels that read a matrix in GPU memory: access to single elements, and a loop that visits all elements column
+// by column.
 #pragma once
 
 #include <cstdint>

@@ -41,9 +41,9 @@ using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// Returns the descriptor by which the instruction finds a tile. It encodes the tile's address, the distance of 1024
-/// bytes between groups of eight rows, and the permutation of the units. Add 2 to the descriptor to move 16 elements
-/// along a row.
+/// Returns the descriptor of a tile, which the instruction needs. It encodes the tile's address, the distance of
+/// 1024 bytes between groups of eight rows, and the permutation of the units. Add 2 to the descriptor to move 16
+/// elements along a row.
 inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
@@ -109,8 +109,8 @@ __device__ void pin(float (&sums)[columns][4]) {
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
 
-/// Changes the number of registers per thread to `count`. If a warpgroup releases registers, the block's other
-/// warpgroups can use them.
+/// Changes the number of registers per thread to `count`. Registers that a warpgroup releases become available to the
+/// block's other warpgroups.
 template <int count>
 __device__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));

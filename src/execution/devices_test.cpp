@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cuda/job.hpp"
+#include "execution/launched.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::execution {
@@ -136,6 +137,35 @@ TEST(cuda_devices, names_the_gpu_that_is_missing_or_of_no_use) {
   };
   EXPECT_NE(message(0).find("Old GPU"), std::string::npos);
   EXPECT_NE(message(7).find("there is no GPU 7"), std::string::npos);
+}
+
+TEST(cuda_devices, gives_a_launched_process_the_gpu_of_its_local_rank) {
+  Machine machine;
+  core::Launch launch;
+  launch.size = 4;
+  const auto message = [&](int named) {
+    try {
+      gpu_of_launch(machine, launch, named);
+    } catch (const UnsupportedError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message(-1).find("this build has no CUDA; use GPUs, or start the processes by mpirun"), std::string::npos)
+      << message(-1);
+  machine.cuda_compiled = true;
+  EXPECT_NE(message(0).find("no NVIDIA GPU is present"), std::string::npos);
+  Gpu first;
+  first.usable = true;
+  Gpu second = first;
+  second.index = 1;
+  machine.gpus = Gpus({first, second});
+  for (const int local_rank : {0, 1, 2, 3}) {
+    launch.local_rank = local_rank;
+    EXPECT_EQ(gpu_of_launch(machine, launch, -1), local_rank % 2);
+    EXPECT_EQ(gpu_of_launch(machine, launch, 1), 1);
+  }
+  EXPECT_NE(message(2).find("there is no GPU 2"), std::string::npos);
 }
 
 }  // namespace

@@ -39,12 +39,25 @@ std::shared_ptr<core::ThreadGroup> take_group(const std::vector<int>& gpus) {
 
 }  // namespace
 
+bool has_idle_group(const std::vector<int>& gpus) {
+  IdleGroups& idle = idle_groups();
+  const std::lock_guard lock(idle.mutex);
+  return idle.groups.contains(gpus);
+}
+
 Execution on_first_gpu(Execution execution) {
   if (execution.gpus.empty()) return execution;
+  refuse_cpu_with_gpus(execution);
   execution.device = Device::gpu;
   execution.gpu = execution.gpus.front();
   execution.gpus.clear();
   return execution;
+}
+
+Execution on_listed_gpus(Execution execution) {
+  Execution first = on_first_gpu(execution);
+  if (is_for_several_gpus(execution)) first.gpus = std::move(execution.gpus);
+  return first;
 }
 
 GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
@@ -86,6 +99,28 @@ void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
     error.set_fields(fields);
     throw;
   }
+}
+
+std::vector<RowRange> GpuGroup::divide(std::int64_t rows, const PartMemory& needed) {
+  std::vector<PartGpu> gpus = part_gpus(execution_.gpus);
+  if (execution_.gpu_memory_limit > 0)
+    for (PartGpu& gpu : gpus) gpu.memory_bytes = std::min(gpu.memory_bytes, execution_.gpu_memory_limit);
+  std::vector<RowRange> shares = shares_of_gpus(rows, gpus, needed);
+  // A job that is small for its GPUs need not know their free memory. The question would start them one step earlier.
+  constexpr std::uint64_t parts_of_memory = 8;
+  const auto is_small = [&] {
+    for (std::size_t part = 0; part < gpus.size(); ++part)
+      if (needed(part, shares[part].rows) > gpus[part].memory_bytes / parts_of_memory) return false;
+    return true;
+  };
+  if (is_small()) return shares;
+  const std::vector<std::uint64_t> free =
+      run([](int /*rank*/, const Execution& here) { return gpu_memory_to_take(here); });
+  for (std::size_t part = 0; part < gpus.size(); ++part) {
+    const auto sharers = static_cast<std::uint64_t>(std::ranges::count(execution_.gpus, execution_.gpus[part]));
+    gpus[part].memory_bytes = std::min(gpus[part].memory_bytes, free[part] / sharers);
+  }
+  return shares_of_gpus(rows, gpus, needed);
 }
 
 void GpuGroup::describe(RunReport& report) const {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "execution/gpu_shares.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/run_report.hpp"
 
@@ -17,12 +18,19 @@ class ThreadGroup;
 
 namespace gradus::execution {
 
-/// Returns the request, changed so that it names only the first GPU of its list. If the request has no list of GPUs,
-/// returns it unchanged.
+/// Returns the request for the first of its GPUs alone. Without a list of GPUs, returns the request unchanged. Throws
+/// UsageError if the request lists GPUs and asks for the CPU.
 Execution on_first_gpu(Execution execution);
 
-/// The ranks of a job on several GPUs. It takes long to connect GPUs, so the connected ranks are kept after the job,
-/// and a later job on the same GPUs uses them again.
+/// Returns the request for its GPUs, in which a list of one GPU has become a request for this GPU. Throws the error of
+/// on_first_gpu().
+Execution on_listed_gpus(Execution execution);
+
+/// Returns true if an earlier job has connected these GPUs, and no job uses the group at the moment.
+bool has_idle_group(const std::vector<int>& gpus);
+
+/// The ranks of a job on several GPUs. Connecting GPUs takes long, so a group outlives its job, and a later job on the
+/// same GPUs uses the group again.
 class GpuGroup {
  public:
   /// Throws UsageError or UnsupportedError if the job cannot run on these GPUs. `execution` must outlive the object.
@@ -43,7 +51,10 @@ class GpuGroup {
     return results;
   }
 
-  /// Changes the report of the first rank into a report of the whole job.
+  /// Returns shares_of_gpus() for the free memory of the GPUs.
+  std::vector<RowRange> divide(std::int64_t rows, const PartMemory& needed);
+
+  /// Changes the report of the first rank so that it describes the whole job.
   void describe(RunReport& report) const;
 
  private:

@@ -13,6 +13,7 @@ std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64
 }
 
 std::uint64_t gpu_memory_to_take(const Execution& execution) {
+  const cuda::CurrentDevice device(execution.gpu);
   std::size_t free = 0;
   std::size_t total = 0;
   cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");

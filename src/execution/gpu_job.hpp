@@ -14,8 +14,8 @@ namespace gradus::execution {
 /// require_gpu().
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64_t bytes = 0);
 
-/// Returns how many bytes of the current GPU's memory are available to a job whose block sizes are adjustable. This is
-/// the free memory minus a reserve for the driver, but at most Execution::gpu_memory_limit.
+/// Returns how many bytes of its GPU's memory a job may use if it can adapt the sizes of its blocks. This is the free
+/// memory minus a reserve for the driver, but at most Execution::gpu_memory_limit.
 std::uint64_t gpu_memory_to_take(const Execution& execution);
 
 /// Copies a few rows from a GPU to host memory, after the work on Execution::stream. Used if the data is needed before

@@ -1,6 +1,10 @@
 #include "execution/gpu_memory.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "cuda/job.hpp"
+#include "execution/request.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 #include "cuda/check.hpp"
@@ -8,6 +12,21 @@
 #endif
 
 namespace gradus::execution {
+
+void wait_for_data(std::span<const NamedPlace> places, const Execution& execution) {
+  for (const auto& [place, what] : places) {
+    if (place.is_host()) continue;
+    const std::vector<Gpu>& gpus = this_machine().gpus();
+    if (std::ranges::find(gpus, place.gpu, &Gpu::index) == gpus.end())
+      throw UnsupportedError(about(what) + "the view says that they are on " + gpu_number(place.gpu) +
+                             ", but this machine has " + std::to_string(gpus.size()) + " GPUs, counted from 0");
+    wait_for_stream(place.gpu, execution.stream);
+  }
+}
+
+MemoryPlace place_for_each_gpu(MemoryPlace place, const Execution& execution) {
+  return std::ranges::all_of(execution.gpus, [&](int gpu) { return gpu == place.gpu; }) ? place : MemoryPlace::host();
+}
 
 #ifdef GRADUS_HAS_CUDA
 

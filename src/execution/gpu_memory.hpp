@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "gradus/array.hpp"
+#include "gradus/execution.hpp"
 
 namespace gradus::execution {
 
@@ -14,6 +16,16 @@ std::optional<int> gpu_of_memory(const void* address);
 
 /// Waits until all work on the stream (a cudaStream_t) of this GPU is complete.
 void wait_for_stream(int gpu, void* stream);
+
+struct NamedPlace;
+
+/// Waits for the work on Execution::stream of each GPU that holds data of a job on several GPUs. Throws
+/// UnsupportedError if such a GPU does not exist.
+void wait_for_data(std::span<const NamedPlace> places, const Execution& execution);
+
+/// Returns the place that an estimate for one of the request's GPUs assumes for data: host memory, unless the data is
+/// on each of these GPUs. The other GPUs get a copy.
+MemoryPlace place_for_each_gpu(MemoryPlace place, const Execution& execution);
 
 /// Copies host memory to this GPU, after the work on `stream`, a cudaStream_t of the GPU. Returns when the copy is
 /// complete.
@@ -42,6 +54,22 @@ class RowsForGpu {
  private:
   MatrixView<const T> rows_;
   std::shared_ptr<void> copy_;
+};
+
+/// Elements for a job on a GPU, like RowsForGpu.
+template <class T>
+class ElementsForGpu {
+ public:
+  ElementsForGpu(VectorView<const T> elements, int gpu)
+      : column_({elements.data(), elements.size(), 1, 1, elements.place()}, gpu) {}
+
+  VectorView<const T> view() const {
+    const MatrixView<const T> column = column_.view();
+    return {column.data(), column.rows(), column.place()};
+  }
+
+ private:
+  RowsForGpu<T> column_;
 };
 
 }  // namespace gradus::execution

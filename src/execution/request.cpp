@@ -110,7 +110,7 @@ std::string gpu_number(int gpu) { return "GPU " + std::to_string(gpu); }
 
 Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution) {
   Execution here = execution;
-  if (place.is_host()) return here;
+  if (place.is_host() || is_for_several_gpus(execution)) return here;
   if (const std::string reason = why_no_gpu(this_machine()); !reason.empty())
     throw UnsupportedError(about(what) + "the view says that they are on " + gpu_number(place.gpu) + ", but " + reason +
                            "; pass host memory");

@@ -101,7 +101,7 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
 std::string gpu_number(int gpu);
 
 /// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if this GPU does
-/// not exist or if the request names the CPU. Throws UsageError if the request names another GPU.
+/// not exist or if the request names the CPU. Throws UsageError if it names another GPU. Changes no list of GPUs.
 Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution);
 
 /// A memory location of the caller's data, with the data's name for messages.

@@ -18,11 +18,7 @@ void rethrow_without_thread(const std::system_error& error) {
 }
 
 Execution adapted(const Execution& execution) {
-  Execution adapted = execution;
-  if (execution.gpus.size() == 1) {
-    refuse_cpu_with_gpus(execution);
-    adapted = on_first_gpu(execution);
-  }
+  Execution adapted = is_for_several_gpus(execution) ? execution : on_first_gpu(execution);
   if (!execution.progress) return adapted;
   adapted.progress = [&caller = execution.progress](const Progress& progress) {
     caller(progress);

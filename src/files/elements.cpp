@@ -115,13 +115,17 @@ Matrix<T> copied(const StoredMatrix& matrix) {
   return result;
 }
 
+/// Returns true if the rows can be used as numbers of `size` bytes.
+bool is_aligned(const std::byte* data, std::int64_t row_bytes, std::size_t size) {
+  return reinterpret_cast<std::uintptr_t>(data) % size == 0 && row_bytes % static_cast<std::int64_t>(size) == 0;
+}
+
 template <class T, class Stored>
 PointsOf<T> values_in(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner) {
   if constexpr (std::is_same_v<T, Stored>) {
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-    const bool aligned =
-        reinterpret_cast<std::uintptr_t>(matrix.data) % alignof(T) == 0 && matrix.row_bytes % size == 0;
-    if (aligned && !matrix.swap && !matrix.by_columns)
+    static_assert(alignof(T) == sizeof(T));
+    if (is_aligned(matrix.data, matrix.row_bytes, sizeof(T)) && !matrix.swap && !matrix.by_columns)
       return {{reinterpret_cast<const T*>(matrix.data), matrix.rows, matrix.columns, matrix.row_bytes / size}, owner};
   }
   return own(copied<T, Stored>(matrix));
@@ -129,7 +133,7 @@ PointsOf<T> values_in(const StoredMatrix& matrix, const std::shared_ptr<const vo
 
 template <class Values, class T, class Stored>
 constexpr ElementKind<Values> kind(std::string_view name) {
-  return {name, sizeof(Stored), sizeof(T),
+  return {name, sizeof(Stored), sizeof(T), std::is_same_v<T, Stored>,
           [](const StoredMatrix& matrix, const std::shared_ptr<const void>& owner) -> Values {
             return values_in<T, Stored>(matrix, owner);
           }};
@@ -186,6 +190,10 @@ std::span<const std::byte> RowsInFile::bytes(std::int64_t first, std::int64_t la
   const auto begin = static_cast<std::size_t>(first * row_bytes);
   const auto end = static_cast<std::size_t>((last - 1) * row_bytes + columns * static_cast<std::int64_t>(kind->bytes));
   return data.subspan(begin, end - begin);
+}
+
+bool RowsInFile::is_viewed() const {
+  return kind->is_value && !swap && is_aligned(data.data(), row_bytes, kind->bytes);
 }
 
 Points RowsInFile::read(std::int64_t first, std::int64_t last, std::string_view name,

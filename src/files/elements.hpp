@@ -38,9 +38,9 @@ struct ElementKind {
   std::string_view name;  ///< name of the type in NumPy, without the byte order, or "bf16"
   std::size_t bytes;
   std::size_t value_bytes;  ///< size of the converted value
-  /// Converts a matrix. If no conversion is needed, and the rows are aligned and in native byte order, returns a view
-  /// of these rows instead of a copy. The view then shares `owner`. Throws InputError for integers that do not fit the
-  /// type of the values.
+  bool is_value;            ///< true if the element type is the type of the values
+  /// Converts a matrix. If the element type is the type of the values, views aligned rows in native byte order in
+  /// place; the values then share `owner`. Throws InputError for integers that the type of the values does not hold.
   Values (*read)(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner);
 };
 
@@ -64,6 +64,8 @@ struct RowsInFile {
                 const std::stop_token& stop) = nullptr;
 
   ElementType type() const { return kind->value_bytes == sizeof(float) ? ElementType::f32 : ElementType::f64; }
+  /// Returns true if read() views the rows in place.
+  bool is_viewed() const;
   /// Returns the bytes of the rows [first, last).
   std::span<const std::byte> bytes(std::int64_t first, std::int64_t last) const;
   /// Reads the rows [first, last). If the element type needs no conversion, returns a view of the file, which `owner`

@@ -35,31 +35,8 @@ double value_out_of_range(const char* begin, const char* end) {
 
 __extension__ using UInt128 = unsigned __int128;
 
-static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
-
-/// Compares eight characters with digits. In the result, the high half of a byte is zero if the character is a digit,
-/// and nonzero if it is the first character that is not a digit.
-std::uint64_t differences_from_digits(std::uint64_t eight) {
-  constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0u;
-  constexpr std::uint64_t zeros = 0x3030303030303030u;
-  // The second term excludes the characters from ':' to '?', which have the same high half as digits. Only non-digits
-  // produce carries.
-  return ((eight & high) ^ zeros) | (((eight + 0x0606060606060606u) & high) ^ zeros);
-}
-
-/// Returns the number of leading digits among eight characters.
-int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_from_digits(eight)) / 8; }
-
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
-
-/// Returns the number that these eight digits represent. Combines the digits into four pairs, the pairs into two
-/// groups of four digits, and the groups into the number.
-std::uint64_t value_of(std::uint64_t eight) {
-  eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
-  eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
-  return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
-}
 
 /// Approximates 10^-n by mantissa * 2^exponent. The highest bit of the mantissa is set. 10^-n is at least this number
 /// and less than (mantissa + 1) * 2^exponent. For n = 0, the number is exact.
@@ -70,7 +47,8 @@ struct NegativePower {
 
 constexpr int most_decimals = 27;
 
-/// Computes the power by long division of a power of two, such that the first bit of the quotient is set.
+/// Computes 10^-decimals: divides a power of two by 5^decimals in long division. The power of two is chosen so that the
+/// first bit of the quotient is 1.
 constexpr NegativePower negative_power_of_ten(int decimals) {
   UInt128 five = 1;
   for (int step = 0; step < decimals; ++step) five *= 5;
@@ -145,7 +123,7 @@ const char* short_number(const char* at, const char* end, double& value) {
     length = digits + 1;
   }
   if (digits == 0 || length == 8 || at[length] == 'e' || at[length] == 'E') return nullptr;
-  const std::uint64_t number = value_of(eight << (64 - 8 * digits));
+  const std::uint64_t number = value_of_digits(eight << (64 - 8 * digits));
   value = static_cast<double>(number) / exact_powers_of_ten[static_cast<std::size_t>(digits - whole)];  // rounded once
   return at + length;
 }
@@ -177,11 +155,12 @@ const char* everyday_number(const char* begin, const char* end, double& value) {
       std::memcpy(&eight, at, sizeof eight);
       if (const int count = leading_digits(eight); count < 8) {
         if (count == 0) break;
-        number = number * whole_powers_of_ten[static_cast<std::size_t>(count)] + value_of(eight << (64 - 8 * count));
+        number =
+            number * whole_powers_of_ten[static_cast<std::size_t>(count)] + value_of_digits(eight << (64 - 8 * count));
         at += count;
         break;
       }
-      number = number * 100'000'000 + value_of(eight);
+      number = number * 100'000'000 + value_of_digits(eight);
     }
     append_digits();
     decimals = at - point - 1;

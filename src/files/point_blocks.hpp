@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 
+#include "files/file.hpp"
 #include "files/points.hpp"
 
 namespace gradus::files {
@@ -16,9 +17,6 @@ class PointBlocks {
  public:
   /// Reads the header of the file. If the file is one block, reads the whole file. Throws the errors of read_points().
   PointBlocks(std::string path, ReadOptions options);
-  PointBlocks(PointBlocks&&) noexcept;
-  PointBlocks& operator=(PointBlocks&&) noexcept;
-  ~PointBlocks();
 
   /// Returns the names, weights, type and number of columns of the points. If the file is read by rows, the returned
   /// object has no rows.
@@ -37,15 +35,12 @@ class PointBlocks {
   void for_each(std::int64_t block, ElementType type, const std::function<void(const Points&, std::int64_t)>& use);
 
  private:
-  struct State;
-  void require_unchanged() const;
-
   std::string path_;
   ReadOptions options_;
   Points head_;
   std::int64_t rows_ = 0;
-  std::int64_t file_columns_ = 0;        ///< number of columns in the file, whether chosen or not
-  std::unique_ptr<const State> before_;  ///< null if the file is one block
+  std::int64_t file_columns_ = 0;    ///< number of columns before a choice of columns
+  std::optional<FileState> before_;  ///< no value if the file is one block
 };
 
 }  // namespace gradus::files

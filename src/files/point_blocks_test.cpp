@@ -177,5 +177,23 @@ TEST_F(PointBlocksTest, RefuseAFileThatChanges) {
     }
 }
 
+TEST_F(PointBlocksTest, KnowsWhatIsMapped) {
+  ReadOptions as_file;
+  ReadOptions as_f32;
+  as_f32.type = ElementType::f32;
+  ReadOptions some_columns;
+  some_columns.columns.taken = ColumnList("--columns", "1");
+  int number = 0;
+  for (const auto& [type, bytes] : {std::pair{"<f4", 4}, {">f4", 4}, {"<f8", 8}, {"<i2", 2}, {"<i8", 8}, {"|u1", 1}})
+    for (const ReadOptions& options : {as_file, as_f32, some_columns}) {
+      const std::string path =
+          rows("p" + std::to_string(number++) + ".npy", 5, 3, type, static_cast<std::size_t>(bytes));
+      const Points points = read_rows(path, 1, 3, options);
+      const MappedFile* const file = points.visit([](auto view) { return mapped_file_at(view.data()); });
+      EXPECT_EQ(shape_in_rows(path, options)->is_mapped, file != nullptr) << type << ", file " << number;
+      if (file != nullptr) EXPECT_EQ(file->path(), path);
+    }
+}
+
 }  // namespace
 }  // namespace gradus::files

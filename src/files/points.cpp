@@ -205,7 +205,9 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
     if (chosen.id || chosen.weight) return std::nullopt;  // ids and weights need all rows together
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
-  return PointsShape{all->rows.rows, columns, options.type.value_or(all->rows.type())};
+  const ElementType type = options.type.value_or(all->rows.type());
+  const bool is_mapped = all->rows.is_viewed() && type == all->rows.type() && options.columns.empty();
+  return PointsShape{all->rows.rows, columns, type, is_mapped};
 }
 
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options) {

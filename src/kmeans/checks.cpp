@@ -78,6 +78,13 @@ void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point,
 
 void check_clusters(const KMeansOptions& options, std::int64_t n) {
   if (options.clusters > n) throw_too_few(options.clusters, n, "point");
+  if (options.init_rows > 0 && options.init_rows < options.clusters)
+    throw UsageError(option("KMeansOptions::init_rows", options.init_rows) + ": the rows are fewer than the " +
+                         std::to_string(options.clusters) + " first centroids to choose from them",
+                     {.code = error_code::too_few_points,
+                      .argument = "init_rows",
+                      .value = std::to_string(options.init_rows),
+                      .allowed = "0, or at least " + std::to_string(options.clusters)});
 }
 
 template <class T>

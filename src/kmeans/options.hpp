@@ -12,6 +12,12 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
         {.name = "clusters", .help = "number of clusters", .letter = 'k', .least = 1, .most = 0x7fffffff}),
     option<&KMeansOptions::init>(
         {.name = "init", .help = "first centroids", .calls = "kmeans_initial_centroids kmeans_memory"}),
+    option<&KMeansOptions::init_rows>(
+        {.name = "init_rows",
+         .help = "choose the first centroids from this many rows, drawn at random without replacement; 0: from all",
+         .least = 0,
+         .most = 0x7fffffff,
+         .calls = "kmeans_initial_centroids kmeans_memory"}),
     option<&KMeansOptions::restarts>(
         {.name = "restarts",
          .help = "number of fits, each from its own seed; the one with the least inertia is kept",

@@ -1,4 +1,4 @@
-// Conversions of rules and other small values from and to text.
+// Converts rules and other small values to text and back.
 #include <algorithm>
 #include <string>
 
@@ -52,7 +52,7 @@ bool are_lists_with(std::string_view rule, char letter) {
   return rule.size() > 1 && rule.back() == letter && is_made_of(rule.substr(0, rule.size() - 1), lists);
 }
 
-/// Recognises rules that are given as tables, by the names that other programs use.
+/// Returns true if the text is a name that other programs use for a rule that is given as a table.
 bool is_table(std::string_view rule) {
   constexpr std::string_view within[] = {"history", "super", "margolus", "turmite", "langton", "lifeon"};
   constexpr std::string_view before[] = {"wireworld", "jvn",      "nobili",  "hutton",    "codd",    "banks",

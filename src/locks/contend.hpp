@@ -21,7 +21,7 @@
 
 namespace gradus::locks_detail {
 
-/// A lock object that satisfies the standard's Lockable.
+/// A lock type that meets the standard's Lockable requirements.
 template <class Lock>
 concept Lockable = requires(Lock lock) {
   lock.lock();

@@ -96,7 +96,7 @@ class PreparedCase {
   Shape shape() const { return problem_.shape(); }
   const Truth<T>& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares C with the oracle's. Returns "" if C is correct.
+  /// Runs `variant` on the case and compares C with the oracle's C. Returns "" if C is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
   /// Returns a description of the errors in C or in its padding after a run of the variant, or "" if there are none.
   std::string fault_in(const LaidOut<T>& c, const Variant& variant) const;
@@ -121,7 +121,7 @@ struct Trial : Room {
   using Case = matmul_detail::Case;
   template <class T>
   using PreparedCase = matmul_detail::PreparedCase<T>;
-  /// Returns the contract with the bounds of the element type.
+  /// Returns the contract with the error bounds for elements of type T.
   template <class T>
   static core::Contract contract_in(const Variant& variant) {
     core::Contract contract = variant.contract;

@@ -1,4 +1,4 @@
-// Provides A and B in the type and in the memory that products read.
+// Provides A and B in the element type and in the memory from which products read them.
 #pragma once
 
 #include <algorithm>

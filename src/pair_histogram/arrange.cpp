@@ -29,7 +29,7 @@ Directions directions_of(std::string_view text) {
 
 /// The part of the box in the measured columns, which are the columns in which distances are measured.
 struct Region {
-  std::vector<std::size_t> columns;  ///< the measured columns among the caller's columns
+  std::vector<std::size_t> columns;  ///< the caller's numbers of the measured columns
   bool is_padded = false;            ///< true if a cell of two vectors gets a third column of zeros
   std::vector<double> box;           ///< one length per column, or the nine numbers of a cell
   std::vector<double> origin;
@@ -65,8 +65,8 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   if (within.size() > wanted)
     throw UsageError(about("dimensions") + std::to_string(within.size()) +
                      " vectors of the cell are within them; at most " + std::to_string(wanted) + " can be");
-  // First adds the open vectors within the measured columns, in order of their numbers, then other open vectors. The
-  // values of open vectors do not matter.
+  // First adds the open vectors within the measured columns, in order of their numbers, then the remaining open
+  // vectors. The values of open vectors do not matter.
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
@@ -164,8 +164,9 @@ struct Extent {
   Vector highest{};
 };
 
-// The length of an open direction is this number times the extent of the points or the reach of the bins. The number is
-// so large that the fractions of a separation along this direction are at most about one quarter.
+// An open direction gets this number times the extent of the points or the reach of the bins, whichever is greater, as
+// its length. The number is so large that the fractions of a separation along this direction are at most about one
+// quarter.
 constexpr double ample = 4;
 
 /// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the

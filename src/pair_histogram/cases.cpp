@@ -213,7 +213,7 @@ void add_boxes(const Add& add) {
   });
 }
 
-/// Returns points in a triclinic cell with its corner at zero. The first `whole` points are at eighths of the cell's
+/// Returns points in a triclinic cell whose corner is at zero. The first `whole` points are at eighths of the cell's
 /// vectors.
 Matrix<double> in_cell(std::int64_t n, std::uint64_t seed, const std::vector<double>& cell, std::int64_t whole = 0) {
   const Matrix<double> fractions = uniform(n, 3, seed, 0, 1);

@@ -95,8 +95,8 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
   refuse([&](std::size_t column, double value) {
     return value >= problem.box_origin[column] && value - problem.box_origin[column] <= problem.box[column];
   });
-  // All points are now inside up to rounding. The second check rejects points whose separation in a column exceeds the
-  // length of the box.
+  // Up to rounding, all points are now known to be inside the box. The second check rejects points whose separation in
+  // a column exceeds the length of the box.
   refuse([&](std::size_t column, double value) { return value - problem.lowest[column] <= problem.box[column]; });
 }
 

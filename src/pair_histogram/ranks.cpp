@@ -9,7 +9,6 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
-#include "execution/gpu_group.hpp"
 #include "execution/request.hpp"
 #include "pair_histogram/options.hpp"
 #include "ranks/same_call.hpp"
@@ -45,12 +44,14 @@ std::string device_line(const Execution& here) {
 }
 
 template <class T>
-std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
-                      const PairHistogramMemory<T>& memory, const Execution& here) {
+std::string data_text(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& here) {
+  return rows_line("points", points, here) + rows_line("others", memory.others, here) +
+         rows_line("weights", memory.weights, here) + rows_line("other weights", memory.other_weights, here);
+}
+
+std::string call_text(const PairHistogramOptions& options, const Execution& here) {
   return call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
-         device_line(here) + core::option_lines(options) + rows_line("points", points, here) +
-         rows_line("others", memory.others, here) + rows_line("weights", memory.weights, here) +
-         rows_line("other weights", memory.other_weights, here);
+         device_line(here) + core::option_lines(options);
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ Device device_on_ranks(const Execution& execution) {
 
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
-                         const PairHistogramMemory<T>& memory, const Execution& execution) {
+                         const PairHistogramMemory<T>& memory, RankData data, const Execution& execution) {
   Execution here = execution;
   here.stop = ranks.stop();
   std::string own;
@@ -74,11 +75,11 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
       throw UnsupportedError(what + " on several ranks or GPUs; the variants of pair_histogram that do run there: " +
                              core::names_with(&Variant::on_ranks, variants()));
     };
-    const auto check = [](const auto& view, const char* what) {
+    const auto check = [data](const auto& view, const char* what) {
       execution::check_view(view, what);
-      if (!view.place().is_host())
+      if (!view.place().is_host() && data == RankData::compared)
         throw UnsupportedError(about(what) + "they are on " + execution::gpu_number(view.place().gpu) +
-                               ", and several ranks or GPUs need them in host memory; copy them there");
+                               ", and several ranks need them in host memory; copy them there");
     };
     check(points, "points");
     check(memory.others, "others");
@@ -88,20 +89,11 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
       if (const Variant& variant = core::find_variant(variants(), here.variant, Room::name); !variant.on_ranks)
         refuse("pair_histogram variant '" + std::string(variant.name) + "' does not run");
     here.device = device_on_ranks(execution);
-    own = call_text(points, options, memory, here);
+    own = call_text(options, here);
+    if (data == RankData::compared) own += data_text(points, memory, here);
   });
   core::require_same_options(ranks, own);
   return here;
-}
-
-template <class T>
-PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
-                                  const PairHistogramMemory<T>& memory, const Execution& execution) {
-  execution::GpuGroup group(execution);
-  std::vector<PairHistogramResult> results = group.run(
-      [&](int /*rank*/, const Execution& here) { return detail::pair_histogram(points, options, memory, here); });
-  group.describe(results.front().report);
-  return std::move(results.front());
 }
 
 void put(const Histogram& histogram, std::span<std::uint64_t> words) {
@@ -133,9 +125,7 @@ Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum
 
 #define GRADUS_INSTANTIATE(T)                                                                       \
   template Execution begin_on_ranks(core::Ranks&, MatrixView<const T>, const PairHistogramOptions&, \
-                                    const PairHistogramMemory<T>&, const Execution&);               \
-  template PairHistogramResult count_on_gpus(MatrixView<const T>, const PairHistogramOptions&,      \
-                                             const PairHistogramMemory<T>&, const Execution&)
+                                    const PairHistogramMemory<T>&, RankData, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -18,19 +18,19 @@ namespace gradus::pair_histogram_detail {
 /// all ranks must make the same choice.
 Device device_on_ranks(const Execution& execution);
 
+/// The data of the ranks of a job.
+enum class RankData : bool {
+  compared,  ///< each rank has its caller's data, in host memory, which must be the same on all ranks
+  shared     ///< the ranks are the GPUs of one call, so they have the same data; some of it may be on a rank's GPU
+};
+
 /// Returns the execution for this rank, with the ranks' stop token and device. Throws UsageError unless all ranks have
-/// the same options, variant, kind of device, points, others and weights. Throws UnsupportedError if any data is on a
-/// GPU, or if the requested device or variant is not available on ranks. All results derived from these arguments, such
-/// as the chosen variant and the meaning of item numbers, are therefore the same on all ranks.
+/// the same options, variant and kind of device, and the same data. Throws UnsupportedError if data that must be
+/// compared is on a GPU, or if the requested device or variant is not available on ranks. All results derived from
+/// these arguments, such as the chosen variant and the meaning of item numbers, are therefore the same on all ranks.
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
-                         const PairHistogramMemory<T>& memory, const Execution& execution);
-
-/// Makes a call with Execution::gpus. Each of the GPUs gets all points and counts a part of the pairs, as one of
-/// several ranks.
-template <class T>
-PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
-                                  const PairHistogramMemory<T>& memory, const Execution& execution);
+                         const PairHistogramMemory<T>& memory, RankData data, const Execution& execution);
 
 /// Returns the number of words of a histogram in transit. Sums of weights are sent as half words, so that the sum over
 /// up to 2^32 ranks cannot wrap.

@@ -79,8 +79,8 @@ struct TilePair {
   cpu::Range second;
 };
 
-/// All pairs of points, divided into pairs of tiles, which are numbered. With `others`, the pairs of tiles form a
-/// rectangle, otherwise a triangle that includes the diagonal.
+/// All pairs of points, divided into numbered pairs of tiles. With `others`, the pairs of tiles form a rectangle,
+/// otherwise a triangle that includes the diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)

@@ -60,7 +60,7 @@ class WeightSums {
   WeightSums() = default;
   /// Chooses the form for sums of at most `pairs` products.
   WeightSums(const WeightSpan& first, const WeightSpan& second, std::int64_t pairs);
-  /// Returns the largest number of words of a sum for weights of `element_bytes` bytes.
+  /// Returns the largest number of words that a sum may need if weights have `element_bytes` bytes.
   static int most_words(int element_bytes);
 
   GRADUS_HOST_DEVICE Form form() const { return form_; }

@@ -121,7 +121,8 @@ class Ranks {
     })));
   }
 
-  /// Convert accumulators to words for add_up() and sum(), and back. An accumulator takes accumulator_limbs words.
+  /// put() converts accumulators to words for add_up() and sum(), and take() converts words to accumulators. An
+  /// accumulator takes accumulator_limbs words.
   static void put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words);
   static void take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums);
 
@@ -281,7 +282,8 @@ class RankRows {
   /// Returns copies of the rows with these numbers. Collective; `own` contains this rank's rows.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const;
-  /// Overload for rows that are elsewhere: copies_of(numbers) returns copies of rows of this rank.
+  /// Overload for rows that are not stored in a matrix: copies_of(numbers) returns copies of this rank's rows with
+  /// these numbers.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, std::int64_t columns,
                     const std::function<Matrix<T>(std::span<const std::int64_t>)>& copies_of) const;

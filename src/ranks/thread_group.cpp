@@ -110,7 +110,7 @@ std::vector<std::exception_ptr> ThreadGroup::try_run(const std::function<void(Co
   try {
     for (int rank = 1; rank < size(); ++rank) threads.emplace_back(run_one, rank);
     run_one(0);
-  } catch (...) {  // the system has no thread left
+  } catch (...) {  // the system could not start another thread
     thrown[0] = std::current_exception();
     give_up(0);
   }

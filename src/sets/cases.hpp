@@ -23,7 +23,8 @@ const std::vector<Case>& cases();
 /// visited each key once and in order, and all memory must have been returned.
 std::string find_fault(const Problem& problem, const Outcome& outcome);
 
-/// A case in the form that the loops over the table and the cases require. A case has many correct results.
+/// Wraps a case for generic code, which loops over the table of variants and the cases. A case has many correct
+/// results.
 template <class T>
 class PreparedCase {
  public:

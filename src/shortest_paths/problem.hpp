@@ -20,7 +20,7 @@ namespace gradus::shortest_paths_detail {
 
 __extension__ using Int128 = __int128;
 
-/// The wider type that holds sums of T even if they exceed T.
+/// A type wider than T, which holds sums that exceed T.
 template <class T>
 struct WiderOf;
 template <>

@@ -142,6 +142,7 @@ class Usage(ProgramCase):
             (2, ["0,"], ["--gpus", "a value is empty"]),
             (2, ["0,x"], ["--gpus", "'x'"]),
             (2, ["0,-1"], ["--gpus", "'-1'"]),
+            (2, ["auto", "--device", "cpu"], ["--gpus has no effect", "--device cpu"]),
             (2, ["all", "--device", "cpu"], ["--gpus has no effect", "--device cpu"]),
             (2, ["0,1", "--device", "gpu:1"], ["--gpus has no effect", "--device names one GPU"]),
             (4, ["1024"], ["GPU"]),
@@ -150,7 +151,17 @@ class Usage(ProgramCase):
         for job in jobs:
             for status, value, says in values:
                 self.refused(status, *job, "--gpus=" + value[0], *value[1:], says=says)
-        self.assertIn("--gpus all|N|LIST", self.succeed("kmeans", "--help").stdout)
+        self.assertIn("--gpus all|auto|N|LIST", self.succeed("kmeans", "--help").stdout)
+
+    def test_gpus_that_pay(self):
+        points = self.path("points.npy")
+        self.succeed("generate", "uniform", "-n", 20, "-d", 3, "-o", points)
+        for job in (("kmeans", points, "-k", 2), ("kmeans", points, "-k", "2..4"), ("predict", points, points),
+                    ("pair-histogram", points, "--bin-width", 1, "--bins", 3)):
+            usual, chosen = (json.loads(self.succeed(*job, *more, "--json").stdout) for more in ((), ("--gpus", "auto")))
+            for name in ("inertia", "counts", "clusters"):
+                self.assertEqual(usual.get(name), chosen.get(name))
+        self.refused(3, "kmeans", points, "-k", 21, "--gpus", "auto", says=["only 20 points"])
 
     def test_errors_as_json(self):
         self.refused_as_json(2, "nothing")
@@ -213,7 +224,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """If a standard stream is closed, the first file that a process opens would get the number of this stream."""
+        """If a standard stream is closed, the next file that the process opens gets the stream's number."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -358,7 +369,8 @@ class Compare(Case):
         return self.file("old.json", json.dumps(result))
 
     def copy(self, source, name, factor=1.0, change=lambda result: None):
-        """Returns the path of a copy of the result, with changes and with the samples of its second row multiplied."""
+        """Copies a result, applies the changes, and multiplies the samples of the second row. Returns the path of the
+        copy."""
         result = json.loads(content(source))
         for sample in result["groups"][0]["rows"][1]["samples"]:
             sample["seconds"] *= factor
@@ -702,7 +714,8 @@ class Truncated(InterruptCase):
         os.truncate(file, 4096)
         stdout, stderr = job.communicate(timeout=120)
         self.assertEqual(job.returncode, 3, stderr)
-        self.assertIn(f"'{file}': the file became shorter while it was read", stderr)
+        self.assertIn(f"'{file}': byte ", stderr)
+        self.assertIn(": the file became shorter while it was read", stderr)
         self.assertEqual(stdout, "")
         self.assertEqual(os.listdir(out), [])
 

@@ -96,7 +96,7 @@ def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"
     return path
 
 
-# The type in .npy of the elements of each format of vectors.
+# For each format of vectors: the .npy type of its elements.
 VECTORS = {".fvecs": "<f4", ".bvecs": "|u1", ".ivecs": "<i4", ".fbin": "<f4", ".u8bin": "|u1", ".i8bin": "|i1",
            ".safetensors": "<f4"}
 

@@ -1,4 +1,5 @@
-// This file uses longjmp() to switch between stacks. The checked version of longjmp() reports that as an error.
+// This file uses longjmp() to switch between stacks. The checked version of longjmp() would report such a switch as an
+// error.
 #undef _FORTIFY_SOURCE
 #include "tests/model/model.hpp"
 
@@ -100,7 +101,7 @@ struct Choice {
 
 struct Object {
   const void* key;
-  int thread;  ///< index of the thread; -1 if all threads share the object
+  int thread;  ///< index of the thread that owns the object; -1 if all threads share the object
   void* object;
   void (*destroy)(void*);
 };

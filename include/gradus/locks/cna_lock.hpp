@@ -85,8 +85,8 @@ class basic_cna_lock {
   // release: the thread that is let in sees the writes of this thread.
   static void let_in(node* one) noexcept { one->is_let_in.store(true, std::memory_order_release); }
 
-  // Returns the node that goes next: a node of the queue that begins at `first`, or the first skipped node. All other
-  // nodes stay in one of the two queues.
+  // Returns the node of the thread that goes next: a node of the queue that begins at `first`, or the first skipped
+  // node. All other nodes stay in one of the two queues.
   node* choose(node* first) noexcept {
     if (!knows_node_) {
       memory_node_ = Policy::memory_node();
@@ -132,7 +132,7 @@ class basic_cna_lock {
     }
   }
 
-  // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
+  // Makes holder_, the node inside the lock, the node of the holder. `own` is destroyed when lock() returns.
   void leave_to_holder(node& own) noexcept {
     memory_node_ = static_cast<unsigned>(own.memory_node);
     knows_node_ = true;

@@ -76,7 +76,7 @@ class basic_mcs_lock {
     }
   }
 
-  // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
+  // Makes holder_, the node inside the lock, the node of the holder. `own` is destroyed when lock() returns.
   void leave_to_holder(node& own) noexcept {
     // acquire: the next thread's node is initialised. Once the next thread has stored its link in `own`, no other
     // thread accesses `own`.

@@ -58,7 +58,7 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   void unlock() {
-    std::uint32_t seen = seen_by_holder_ | held;  // the expected state, which the exchange checks
+    std::uint32_t seen = seen_by_holder_ | held;  // the state that the exchange expects
     const std::uint32_t passes = passes_ + 1;
     const bool is_due = passes >= Policy::most_passes;
     for (;;) {

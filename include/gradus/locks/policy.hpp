@@ -1,6 +1,6 @@
 /// The policy of the locks: atomic variables, waiting, and cache-line padding. Each lock is a template over a policy,
-/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`.
-/// The policy of these locks uses the standard library.
+/// so that a model checker can run the same code with every order of events. The locks that programs use have names
+/// without the prefix `basic_`. Their policy uses the standard library.
 #pragma once
 
 #include <algorithm>
@@ -141,8 +141,8 @@ struct GRADUS_EXPORT lock_policy {
   };
   /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// Pauses before it yields the core. The pauses take about as long as one turn of a queue of sixteen threads. If the
-  /// turn of a thread comes after the thread has yielded its core, all threads behind it are delayed.
+  /// Pauses for about as long as one turn of a queue of sixteen threads, and only then yields the core. If the turn of
+  /// a thread comes after it has yielded its core, all threads behind it are delayed.
   using patient_spinner = basic_spinner<512>;
 
   /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.

@@ -123,7 +123,7 @@ class basic_hazard_pointers<Policy>::domain {
     own.retired = nullptr;
     std::size_t kept = 0;
     std::size_t all = 0;
-    sets_detail::word found[64];  // hazards of some records at a time, so that no memory is allocated
+    sets_detail::word found[64];  // the hazards of a few records at a time; a fixed array needs no allocation
     std::size_t count = 0;
     const auto sift = [&] {
       std::sort(found, found + count);

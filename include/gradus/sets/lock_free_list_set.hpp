@@ -67,8 +67,8 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     }
   }
 
-  /// Return the number of removed nodes that are not yet freed, and the size of these nodes in bytes. Memory that the
-  /// keys have allocated does not count.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 

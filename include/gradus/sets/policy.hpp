@@ -1,7 +1,7 @@
 /// The policy of the concurrent sets: the type of atomic variables, and how a thread waits for a lock. The reclamation
 /// or the lock of a set is a template over a policy. So tests can run the same code with forced delays, and a model
-/// checker can try every order of events. Programs use the names without `basic_`. The policy of these types uses the
-/// standard library.
+/// checker can try every order of events. The types that programs use have names without the prefix `basic_`. Their
+/// policy uses the standard library.
 #pragma once
 
 #include <atomic>

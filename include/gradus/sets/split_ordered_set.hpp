@@ -87,8 +87,8 @@ class split_ordered_set
       if (place* doors = segments_[segment].load(relaxed)) free_doors(doors, doors_of(segment));
   }
 
-  /// Return the number of removed nodes that are not yet freed, and the size of these nodes in bytes. Memory that the
-  /// keys have allocated does not count.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -238,9 +238,9 @@ class split_ordered_set
   /// Searches from a door. Passes all elements with a smaller order, and then the keys of this order until it finds an
   /// equal key. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link changed.
   ///
-  /// A new key is inserted before all other keys of its order. The inserting thread has found no equal key, and its
-  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted in
-  /// between, because its insertion would have changed this link.
+  /// A new key is inserted before all keys of the same order. The inserting thread has found no equal key, and its
+  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted since the
+  /// search, because the insertion would have changed this link.
   template <class IsEqual>
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {

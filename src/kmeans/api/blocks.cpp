@@ -77,7 +77,7 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
     inertia = {};
     if (!execution::is_for_several_gpus(device)) return predict(points, memory, device, inertia).labels;
     std::vector<core::ExactAccumulator> sums(device.gpus.size());
-    KMeansPrediction all = GpuParts<T>(points, device)
+    KMeansPrediction all = GpuParts<T>(points, device, memory_of_model_parts(model_.centroids))
                                .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own,
                                                            const Execution& here, int rank) {
                                  return predict(rows, own, here, sums[static_cast<std::size_t>(rank)]);

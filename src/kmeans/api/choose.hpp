@@ -16,8 +16,24 @@ namespace gradus::kmeans_detail {
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                       MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {});
 
-/// Returns true if the whole job runs on the GPU of each rank, and every rank has points. If not, the points stay in
-/// host memory, and a GPU variant copies them. Collective.
+/// If the caller left the choice of `variant` to the library, returns the variant of the same bits that needs less
+/// memory. Returns null if there is none.
+const Variant* with_less_memory(const Variant& variant, const Execution& execution);
+
+/// Returns `variant`, or the first variant with less memory whose estimate the available memory covers. If no estimate
+/// is covered, returns the variant that needs the least memory. `bytes(variant)` returns the estimate.
+template <class Bytes>
+const Variant& within_memory(const Variant& variant, const Execution& execution, const Bytes& bytes) {
+  const Variant* fitting = &variant;
+  while (const Variant* const less = with_less_memory(*fitting, execution)) {
+    if (execution::has_memory(bytes(*fitting), execution)) break;
+    fitting = less;
+  }
+  return *fitting;
+}
+
+/// Returns true if the whole job runs on the GPUs of the ranks. If only some ranks use a GPU or have `points`, only the
+/// variant runs there, on a copy of the points. Collective.
 template <class T>
 bool stays_on_gpu(core::Ranks& ranks, const Variant& variant, MatrixView<const T> points);
 

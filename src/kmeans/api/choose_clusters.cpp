@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/phases.hpp"
-#include "execution/request.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/fit.hpp"
@@ -31,15 +31,15 @@ struct ChoiceCall {
 
 template <class T>
 void check(const ChoiceCall<T>& call) {
-  execution::check_execution(call.execution);
-  room::check_choice_options(call.options, call.choice, call.execution);
+  const Execution one = execution::on_first_gpu(call.execution);
+  execution::check_execution(one);
+  room::check_choice_options(call.options, call.choice, one);
   const std::vector<std::int64_t>& clusters = call.choice.clusters;
-  // The first number of clusters that exceeds the number of points.
   const auto too_many = std::ranges::upper_bound(clusters, call.points.rows());
   KMeansOptions options = call.options;
+  options.clusters = too_many == clusters.end() ? clusters.back() : *too_many;
   if (clusters.front() < 1) options.clusters = clusters.front();
-  else options.clusters = too_many == clusters.end() ? clusters.back() : *too_many;
-  room::check_arguments(call.points, options, call.memory, call.execution, true);
+  room::check_arguments(call.points, options, call.memory, one, true);
   const MemoryPlace place = call.memory.labels.place();
   if (!call.memory.labels.empty() && !place.is_host() && place != call.points.place())
     throw UnsupportedError(about("labels") + "they are on " + execution::gpu_number(place.gpu) +
@@ -136,7 +136,7 @@ class Comparison {
                                    {.metric = call_.options.metric,
                                     .silhouette_points = call_.choice.silhouette_points,
                                     .seed = call_.options.seed},
-                                   room::without(kept, here_));
+                                   execution::on_first_gpu(room::without(kept, here_)));
     for (std::size_t index = 0; index < owners.size(); ++index)
       found.candidates[owners[index]].criteria = criteria.labelings[index];
     found.silhouette_points = criteria.silhouette_points;

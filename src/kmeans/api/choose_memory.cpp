@@ -4,6 +4,7 @@
 #include "core/checked.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/request.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "kmeans/api/estimate.hpp"
@@ -16,7 +17,7 @@ namespace room = kmeans_detail;
 
 MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOptions& options,
                                     const KMeansChoiceOptions& choice, const Execution& execution) {
-  execution::check_execution(execution);
+  execution::check_execution(execution::on_first_gpu(execution));
   room::check_choice_options(options, choice, execution);
   KMeansShape fitted = shape;
   Execution here = execution::run_on_gpu_of(shape.place, "points", execution);

@@ -34,7 +34,11 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
 /// seeding frees its memory before the variant allocates, so the result is the larger of these two amounts.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
-// The functions below serve estimates for several fits whose results are all kept.
+/// Returns the memory of one part of a fit on several GPUs: of `rows` of the points that `shape` describes.
+MemoryEstimate memory_of_part(KMeansShape shape, const KMeansOptions& options, const Execution& execution,
+                              std::size_t part, std::int64_t rows);
+
+// The functions below are for estimates of several fits whose results are kept.
 
 /// Returns the options of a fit with `clusters` clusters to points that are already standardized.
 KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);

@@ -1,6 +1,8 @@
 #include <utility>
 
+#include "execution/request.hpp"
 #include "kmeans/api/fit.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/standardization/standardization.hpp"
 
 namespace gradus::kmeans_detail {
@@ -16,8 +18,11 @@ template <class T>
 KMeansResult<T> fit_standardized(const StandardizedPoints<T>& points, const KMeansOptions& options,
                                  const KMeansMemory<T>& memory, const Execution& here) {
   Matrix<T> centroids;
-  KMeansResult<T> result = fit(FitCall<T>{points.rows(), without_standardize(options),
-                                          points.standardized(memory, centroids), here, points.ranks()});
+  const KMeansOptions plain = without_standardize(options);
+  const KMeansMemory<T> standardized = points.standardized(memory, centroids);
+  KMeansResult<T> result = execution::is_for_several_gpus(here)
+                               ? fit_on_gpus(points.rows(), plain, standardized, here)
+                               : fit(FitCall<T>{points.rows(), plain, standardized, here, points.ranks()});
   points.add_to(result.report);
   result.standardization = points.by();
   result.standardized_centroids = std::move(result.centroids);

@@ -1,37 +1,34 @@
-// Splits the rows of a k-means call over several GPUs (Execution::gpus). Each GPU gets consecutive rows.
+// Splits the rows of a k-means call over several GPUs (Execution::gpus). Each GPU gets consecutive rows, more of them
+// if it is faster or has more memory.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "execution/gpu_group.hpp"
 #include "execution/gpu_memory.hpp"
+#include "execution/request.hpp"
 #include "gradus/kmeans.hpp"
 #include "gradus/rows_of_rank.hpp"
 #include "kmeans/points/host_copy.hpp"
 
 namespace gradus::kmeans_detail {
 
-/// Returns the request without its list of GPUs. The arguments are checked with this request before the points are
-/// split.
-inline Execution on_one_gpu(const Execution& execution) {
-  Execution here = execution;
-  here.gpus.clear();
-  return here;
-}
-
 template <class T>
 class GpuParts {
  public:
-  /// Each GPU gets one part, with at least one point. If there are fewer points than GPUs, some GPUs get no part.
-  GpuParts(MatrixView<const T> points, const Execution& execution)
-      : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_) {}
+  /// Each part has at least one point. If there are fewer points than GPUs, some GPUs get no part. Throws
+  /// OutOfMemoryError if a GPU has no room for its part.
+  GpuParts(MatrixView<const T> points, const Execution& execution, const execution::PartMemory& needed)
+      : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_),
+        ranges_(group_.divide(points.rows(), needed)) {}
 
   /// Returns the part of `whole` that belongs to a rank. `whole` has one row or element per point, or is empty.
   template <class View>
   View part(View whole, int rank) const {
-    const RowRange range = rows_of_rank(points_.rows(), rank, group_.size());
+    const RowRange& range = ranges_[static_cast<std::size_t>(rank)];
     if constexpr (requires { whole.slice(range.first, range.rows); }) return whole.slice(range.first, range.rows);
     else return whole.empty() ? whole : View(whole.data() + range.first, range.rows, whole.place());
   }
@@ -40,18 +37,15 @@ class GpuParts {
   /// must be in host memory.
   template <class Call>
   auto run(const KMeansMemory<T>& memory, const Call& call) {
-    for (const MemoryPlace place : {points_.place(), memory.weights.place()})
-      if (!place.is_host()) execution::wait_for_stream(place.gpu, execution_.stream);
+    const execution::NamedPlace places[] = {{points_.place(), "points"}, {memory.weights.place(), "weights"}};
+    execution::wait_for_data(places, execution_);
     Matrix<T> centroids;
     const MatrixView<const T> initial = in_host_memory(memory.initial_centroids, centroids);
     return group_.run([&](int rank, const Execution& here) {
       const execution::RowsForGpu<T> rows(part(points_, rank), here.gpu);
-      const VectorView<const T> weights = part(memory.weights, rank);
-      const execution::RowsForGpu<T> weights_there(
-          MatrixView<const T>(weights.data(), weights.size(), 1, weights.place()), here.gpu);
-      const MatrixView<const T> column = weights_there.view();
+      const execution::ElementsForGpu<T> weights(part(memory.weights, rank), here.gpu);
       KMeansMemory<T> own = memory;
-      own.weights = {column.data(), column.rows(), column.place()};
+      own.weights = weights.view();
       own.labels = part(memory.labels, rank);
       own.initial_centroids = initial;
       return call(rows.view(), own, here, rank);
@@ -71,7 +65,7 @@ class GpuParts {
     double rechecked = 0;
     for (int rank = 0; rank < group_.size(); ++rank)
       rechecked += results[static_cast<std::size_t>(rank)].report.rechecked *
-                   static_cast<double>(rows_of_rank(points_.rows(), rank, group_.size()).rows);
+                   static_cast<double>(ranges_[static_cast<std::size_t>(rank)].rows);
     first.report.rechecked = rechecked / static_cast<double>(points_.rows());
     group_.describe(first.report);
     if (memory.labels.empty()) first.labels = std::move(labels);
@@ -83,7 +77,7 @@ class GpuParts {
 
   /// Returns the centroids if they are in host memory. Otherwise copies them to `copy` and returns the copy.
   MatrixView<const T> in_host_memory(MatrixView<const T> centroids, Matrix<T>& copy) const {
-    return kmeans_detail::in_host_memory(centroids, "centroids", on_one_gpu(execution_), copy);
+    return kmeans_detail::in_host_memory(centroids, "centroids", execution::on_first_gpu(execution_), copy);
   }
 
   void describe(RunReport& report) const { group_.describe(report); }
@@ -98,6 +92,16 @@ class GpuParts {
   MatrixView<const T> points_;
   Execution execution_;
   execution::GpuGroup group_;
+  std::vector<RowRange> ranges_;
 };
+
+/// Returns a lower bound of the GPU memory of a part that compares points with the centroids of a model.
+template <class T>
+execution::PartMemory memory_of_model_parts(MatrixView<const T> centroids) {
+  return [centroids](std::size_t /*part*/, std::int64_t rows) {
+    return static_cast<std::uint64_t>(rows + centroids.rows()) * static_cast<std::uint64_t>(centroids.columns()) *
+           sizeof(T);
+  };
+}
 
 }  // namespace gradus::kmeans_detail

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kmeans/api/estimate.hpp"
 #include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/kmeans.hpp"
 
@@ -26,13 +27,24 @@ class HostModel {
   Matrix<T> copy_;
 };
 
+/// Returns the GPU memory of the parts of a fit. The returned function uses `options` and `execution`.
+template <class T>
+execution::PartMemory memory_of_parts(MatrixView<const T> points, const KMeansOptions& options,
+                                      const KMeansMemory<T>& memory, const Execution& execution) {
+  const KMeansShape shape{points.rows(), points.columns(), static_cast<int>(sizeof(T)), !memory.weights.empty(),
+                          points.place()};
+  return [shape, &options, &execution](std::size_t part, std::int64_t rows) {
+    return memory_of_part(shape, options, execution, part, rows).device;
+  };
+}
+
 }  // namespace
 
 template <class T>
 KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                             const Execution& execution) {
-  check_arguments(points, options, memory, on_one_gpu(execution), true);
-  GpuParts<T> parts(points, execution);
+  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
+  GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
   return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
                                           int) { return detail::kmeans(rows, options, own, here); });
 }
@@ -40,9 +52,9 @@ KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& opt
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
                                                     const KMeansMemory<T>& memory, const Execution& execution) {
-  check_arguments(points, options, memory, on_one_gpu(execution), true);
+  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
   check_no_labels(memory);
-  GpuParts<T> parts(points, execution);
+  GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
   auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
                                        int) { return detail::kmeans_initial_centroids(rows, options, own, here); });
   parts.describe(results.front().report);
@@ -52,9 +64,9 @@ KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, 
 template <class T>
 KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                                  const Execution& execution, bool needs_labels) {
-  check_prediction(model.centroids, points, memory, on_one_gpu(execution));
+  check_prediction(model.centroids, points, memory, execution::on_first_gpu(execution));
   if (needs_labels) check_labels(memory.labels, points.rows());
-  GpuParts<T> parts(points, execution);
+  GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
   const HostModel<T> host(model, parts);
   return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
                                           int) { return detail::kmeans_predict(host.model(), rows, own, here); });
@@ -63,9 +75,9 @@ KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T
 template <class T>
 RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                             const Execution& execution) {
-  check_model(model.centroids, points, model.metric, on_one_gpu(execution));
+  check_model(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   check_distances(model.centroids, points, distances);
-  GpuParts<T> parts(points, execution);
+  GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
   const HostModel<T> host(model, parts);
   auto reports =
       parts.run({}, [&](MatrixView<const T> rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
@@ -77,7 +89,7 @@ RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
 
 template <class T>
 Matrix<T> transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  check_model(model.centroids, points, model.metric, on_one_gpu(execution));
+  check_model(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   Matrix<T> distances(points.rows(), model.centroids.rows());
   transform_on_gpus(model, points, distances.view(), execution);
   return distances;

@@ -51,9 +51,12 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan) {
 
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan) {
-  const auto bytes = [&](SeedingFilter filter) {
-    return host_memory(plan.shape, call.options, plan.here, *plan.variant, filter, call.extent);
+  const auto bytes_of = [&](const Variant& variant, SeedingFilter filter) {
+    return host_memory(plan.shape, call.options, plan.here, variant, filter, call.extent);
   };
+  plan.variant = &within_memory(*plan.variant, call.execution,
+                                [&](const Variant& variant) { return bytes_of(variant, SeedingFilter::never); });
+  const auto bytes = [&](SeedingFilter filter) { return bytes_of(*plan.variant, filter); };
   plan.filter = seeding_filter(plan.here, plan.stays_on_gpu, bytes);
   const bool never = call.ranks.any([&] { return plan.filter == SeedingFilter::never; });
   if (never) plan.filter = SeedingFilter::never;

@@ -81,7 +81,9 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   Matrix<T> copied_centroids;
   PreparedPoints<T> prepared(plan, call.points,
                              in_host_memory(model.centroids, "centroids", plan.here, copied_centroids), model.metric,
-                             plan.variant->memory(plan.shape, cpu::thread_count(plan.here)).device, phases);
+                             needs_of(*plan.variant, plan.shape, KMeansInit::given, !call.ranks.is_alone(),
+                                      plan.variant->memory(plan.shape, cpu::thread_count(plan.here)).device),
+                             phases);
   prepared.require_distances(model.centroids.rows());
   Problem<T> problem = prepared.problem();
   problem.metric = model.metric;

@@ -17,7 +17,9 @@ class PreparedFit {
   PreparedFit(const FitCall<T>& call, const JobPlan<T>& plan, std::vector<Phase>& phases)
       : call_(call), plan_(plan), phases_(phases),
         points_(plan, call.points, given_centroids(), call.options.metric,
-                device_memory(plan.shape, plan.here, *plan.variant), phases) {
+                needs_of(*plan.variant, plan.shape, call.options.init, !call.ranks.is_alone(),
+                         device_memory(plan.shape, plan.here, *plan.variant)),
+                phases) {
     const core::PhaseTimer timer(phases, "examine");
     different_points_ = points_.different_points(call.options);
     points_.require_distances(call.options.clusters);

@@ -6,6 +6,7 @@
 
 #include "core/exact_accumulator.hpp"
 #include "kmeans/api/plan.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -13,10 +14,10 @@ template <class T>
 class PreparedPoints {
  public:
   /// Copies the points to the memory where the job runs, if necessary, and examines their values. Throws InputError for
-  /// unusable values. `centroids` are the given centroids in host memory, or empty. `gpu_bytes` is the GPU memory that
-  /// the job uses in addition to points and weights.
+  /// unusable values. `centroids`: the given centroids in host memory, or empty. `needs`: the GPU memory that the job
+  /// uses in addition to points and weights.
   PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
-                 std::uint64_t gpu_bytes, std::vector<Phase>& phases);
+                 GpuNeeds needs, std::vector<Phase>& phases);
 
   const PointSource<T>& source() const { return *source_; }
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory

@@ -73,6 +73,7 @@ __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> c
 
 template <class T>
 void GpuPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const {
+  if (are_on_host()) return measure_on_host(centroids, labels, out);
   const cuda::Stream& stream = job_->stream();
   const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;

@@ -94,7 +94,8 @@ struct Sums {
   bool fresh;
 };
 
-// Extends the chains of `vectors` vectors of points and `count` centroids by the coordinates in the tile.
+// Adds the terms of the tile's coordinates to the chain of each pair of a centroid and a point. There are `count`
+// centroids and `vectors` vectors of points.
 template <int count, int vectors>
 HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const double* HWY_RESTRICT centroids,
                       std::int64_t centroid_stride, const Sums& sums, std::int64_t first_centroid,
@@ -120,9 +121,9 @@ HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const 
     for (int v = 0; v < vectors; ++v) hn::StoreU(sum[c][v], d, at + c * sums.stride + v * lanes);
 }
 
-// Adds the coordinates in the tile to the chains of the first `count` points of a group. Processes eight chains of
-// vectors at a time: four centroids with two vectors of points, or two centroids with four vectors. Eight chains hide
-// the latency of the fused multiply-add and leave registers for the points.
+// Adds the terms of the tile's coordinates to the chains of the first `count` points of a group, for all centroids.
+// Runs eight chains at a time: four centroids with two vectors of points, or two centroids with four vectors. Eight
+// chains hide the latency of the fused multiply-add and leave registers for the points.
 HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims, const double* centroids,
                        std::int64_t centroid_stride, std::int64_t clusters, const Sums& sums) {
   std::int64_t c = 0;

@@ -95,6 +95,42 @@ static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
     slots[slot] = static_cast<std::int32_t>(slot);
 }
 
+// Writes place_of[slots[i]] = i. Launch: a grid-stride loop.
+static __global__ void invert_slots(const std::int32_t* slots, std::int64_t n, std::int32_t* place_of) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < n; slot += stride)
+    place_of[slots[slot]] = static_cast<std::int32_t>(slot);
+}
+
+// Copies converted rows in a new order. Row i receives the row of the point slots[i], which is row place_of[slots[i]]
+// of `from`. Launch: a grid-stride loop over units of 16 bytes.
+static __global__ void reorder_rows(const __half* from, const TensorLengths* from_lengths, int row_elements,
+                                    std::int64_t n, const std::int32_t* slots, const std::int32_t* place_of, __half* to,
+                                    TensorLengths* to_lengths) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t units = row_elements / 8;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * units; index += stride) {
+    const std::int64_t slot = index / units;
+    const std::int64_t unit = index % units;
+    const std::int64_t old = place_of[slots[slot]];
+    reinterpret_cast<uint4*>(to)[index] = reinterpret_cast<const uint4*>(from)[old * units + unit];
+    if (unit == 0) to_lengths[slot] = from_lengths[old];
+  }
+}
+
+// Copies the listed rows from pinned host memory. A row keeps its number. Launch: a warp per row, a grid-stride loop.
+template <class T>
+__global__ void bring_rows(const T* on_host, int d, const std::int32_t* rows, const unsigned int* count, T* to) {
+  const unsigned int warps = gridDim.x * blockDim.x / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const unsigned int all = *count;
+  for (unsigned int index = (blockIdx.x * blockDim.x + threadIdx.x) / 32; index < all; index += warps) {
+    const std::int64_t begin = static_cast<std::int64_t>(rows[index]) * d;
+#pragma unroll 4
+    for (int dim = lane; dim < d; dim += 32) to[begin + dim] = on_host[begin + dim];
+  }
+}
+
 inline __device__ void raise(float* largest, float value) {
   // Non-negative floats have the same order as the integers with the same bits, so the integers are compared.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));

@@ -41,16 +41,30 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
 inline constexpr int tensor_list_words = 8;  ///< number of lists that have one 4-byte element per point
 inline constexpr int tensor_candidates = 8;  ///< maximum number of clusters recorded per doubtful point
 
+/// Returns the memory in bytes that depends on the clusters only.
+constexpr std::uint64_t cuda_tensor_cluster_bytes(const Shape& shape) {
+  const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
+  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, std::int64_t{2} * tensor_clusters));
+  const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
+  return 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 32 * d;
+}
+
+/// Returns the bytes of a point's lists: the lists with one element per point, and the candidates with their scores.
+constexpr std::uint64_t tensor_block_bytes(const Shape& shape) {
+  const std::int64_t d = tensor_padded(shape.dimensions, tensor_columns);
+  const int possible = d > tensor_pipeline_columns ? 2 * tensor_candidates : tensor_candidates;
+  return std::uint64_t{4} * (tensor_list_words + tensor_candidates) + std::uint64_t{8} * possible;
+}
+
+/// Bytes per point that stay on the GPU if the points are in host memory: the label and the place in the order.
+inline constexpr std::uint64_t tensor_kept_bytes = 8;
+
 /// Returns the memory in bytes that a Hopper GPU needs in addition to points and weights. Other GPUs need less memory,
 /// because they store the candidates without scores.
 constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
-  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, std::int64_t{2} * tensor_clusters));
-  const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
-  const int possible = d > tensor_pipeline_columns ? 2 * tensor_candidates : tensor_candidates;
-  return n * (2 * d + 8 + std::uint64_t{4} * (tensor_list_words + tensor_candidates) + std::uint64_t{8} * possible) +
-         n / 32 + 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 28 * d;
+  return n * (2 * d + 8 + tensor_block_bytes(shape)) + n / 32 + cuda_tensor_cluster_bytes(shape);
 }
 
 /// Two lengths, both rounded up, that are stored with the FP16 copy of a row.

@@ -128,7 +128,7 @@ class Measurement {
   struct Scratch {
     std::vector<double> sums;  ///< clusters x tile_points
 
-    /// For each labeling: the part of rows_ that begins at the current other point.
+    /// For each labeling: its row indices in rows_, from the first point of the current block of `others`.
     std::vector<const std::int32_t*> rows;
   };
   Scratch scratch() const {

@@ -30,9 +30,8 @@ enum class Layout : std::uint8_t {
 template <class T>
 class CudaFit {
  public:
-  /// `extra_bytes` is the GPU memory that the variant needs in addition to points, weights and labels. The memory check
-  /// includes these bytes.
-  CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
+  /// `needs` is the GPU memory that the variant needs beyond points, weights and labels. The memory check includes it.
+  CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, GpuNeeds needs);
 
   const Problem<T>& problem() const { return problem_; }
   const cuda::Stream& stream() const { return gpu_job_->stream(); }
@@ -40,6 +39,8 @@ class CudaFit {
   const execution::Gpu& gpu() const { return gpu_; }
   int threads() const { return gpu_job_->threads(); }
   Layout layout() const { return layout_; }
+  /// Returns the points if they are in host memory (GpuTier), otherwise null.
+  const GpuPoints<T>* host_rows() const { return host_rows_; }
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null if all weights are 1
 
@@ -59,6 +60,7 @@ class CudaFit {
   const execution::Gpu& gpu_;
   Layout layout_;
   std::unique_ptr<GpuPoints<T>> own_;  ///< set if the points are in host memory
+  const GpuPoints<T>* host_rows_ = nullptr;
   std::shared_ptr<cuda::Job> gpu_job_;
   cuda::DeviceBuffer<T> copy_;  ///< allocated if the points cannot be used in place
   const T* points_ = nullptr;

@@ -580,9 +580,9 @@ class Lloyd {
     if (doubtful.empty()) return;
     // If the sums do not determine a mean, there are two remedies. One computes this mean exactly. The other scans all
     // values for their lowest bits. Many doubtful means are exact ties. If the scan shows that the sums lost nothing,
-    // such ties are no longer doubtful. The scan costs more than a few exact means, so it is made once the accumulated
-    // cost of exact means exceeds the cost of the scan. The ranks share the scan and the sums of doubtful means, but
-    // each rank computes all of these means.
+    // such ties are no longer doubtful. The scan is more expensive than a few exact means. It is therefore delayed
+    // until the accumulated cost of exact means exceeds the cost of the scan. The scan and the sums of doubtful means
+    // are distributed over the ranks, but every rank computes all of these means.
     //
     // The costs are in units of one scanned value. An exact mean costs `of_mean` per column, and `of_value` per column
     // and point of the cluster.

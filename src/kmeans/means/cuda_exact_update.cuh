@@ -68,10 +68,14 @@ struct ExactUpdateJob {
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
+  bool by_blocks;  ///< true if the points are a block of the job's points. The host has set the sums to zero if
+                   ///< necessary
+  bool joins_all;  ///< with `by_blocks`: true if the sums start at zero
 };
 
 template <class T>
 __device__ bool is_from_scratch(const ExactUpdateJob<T>& job) {
+  if (job.by_blocks) return job.joins_all;
   return 2 * static_cast<std::int64_t>(job.counters->changed) > job.n;
 }
 
@@ -121,7 +125,7 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   const std::int64_t entries = entry_count(job);
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (from_scratch && job.sums)
+  if (from_scratch && job.sums && !job.by_blocks)
     for (std::int64_t word = first; word < sum_words(job); word += stride) job.sums[word] = 0;
   if (in_shared)
     for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
@@ -447,7 +451,8 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Returns true if the update must read the points. The driver then makes the update instead.
+/// Returns true if the means cannot be computed without reading the points. In this case the driver updates the
+/// centroids, and the kernels do not.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }

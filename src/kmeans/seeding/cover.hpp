@@ -123,7 +123,7 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  // The order stores the place of a point in its chunk in 16 bits.
+  // `order_` uses 16 bits for the place of a point within its chunk.
   static constexpr std::int64_t most_chunk_rows = 65536;
   static constexpr std::int64_t ahead = 32;          // prefetch distance, in points
   static constexpr std::int64_t batch_points = 256;  // number of points whose distances are computed together

@@ -131,7 +131,7 @@ __device__ inline float reach_within(float most, float residue, float other_resi
   return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
 }
 
-/// Adds the products of 16 rows and 8 candidates to `sums`, over 32 bytes of each.
+/// Multiplies 32 bytes of each of 16 rows by 32 bytes of each of 8 candidates. Adds the dot products to `sums`.
 __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned int a1, unsigned int a2,
                                       unsigned int a3, unsigned int b0, unsigned int b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -161,20 +161,33 @@ struct ByteStage {
   float lengths[DeviceByteRows::kinds][tile_rows];  ///< filled only for the first chunk of a tile
 };
 
-/// Copies the chunks of a warp's tiles to shared memory in a pipeline. While the warp multiplies one chunk, the copies
-/// of the next chunks are in flight.
+/// Starts copying the part of `tile` that is in a chunk to `stage`, without the lengths. Called by a whole warp.
+__device__ inline void copy_chunk(const DeviceByteRows& rows, const signed char* tile, int chunk, ByteStage& stage) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int units = rows.units_of(chunk);
+  const bool is_there = lane % 4 < units;
+  const signed char* const from =
+      tile + chunk * (tile_rows * chunk_columns) + (is_there ? (lane / 4 * units + lane % 4) * 16 : 0);
+  const int distance = is_there ? 8 * 16 * units : 0;
+#pragma unroll
+  for (int index = 0; index < 4; ++index)
+    cuda::copy_or_zero<16>(&stage.parts[index][lane], from + index * distance, is_there ? 16 : 0);
+}
+
+/// A sequence of `count` tiles. The number of tile i is first + i * step.
+struct Tiles {
+  std::int64_t first;
+  int step;
+  int count;
+
+  __device__ std::int64_t row(int number) const { return (first + std::int64_t{number} * step) * tile_rows; }
+};
+
+/// Copies the chunks of a warp's tiles to shared memory in a pipeline: while the warp multiplies one chunk, the next
+/// chunks are loading.
 class ByteStream {
  public:
   static constexpr int stages = 4;
-
-  /// A sequence of `count` tiles. The number of tile i is first + i * step.
-  struct Tiles {
-    std::int64_t first;
-    int step;
-    int count;
-
-    __device__ std::int64_t row(int number) const { return (first + std::int64_t{number} * step) * tile_rows; }
-  };
 
   __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
 
@@ -230,14 +243,7 @@ class ByteStream {
   __device__ void issue(bool with_lengths) {
     if (left_ > 0) {
       ByteStage& stage = ring_[fill_];
-      const int units = rows_.units_of(chunk_);
-      const bool is_there = lane() % 4 < units;
-      const signed char* const from =
-          bytes_ + chunk_ * (tile_rows * chunk_columns) + (is_there ? (lane() / 4 * units + lane() % 4) * 16 : 0);
-      const int distance = is_there ? 8 * 16 * units : 0;
-#pragma unroll
-      for (int index = 0; index < 4; ++index)
-        cuda::copy_or_zero<16>(&stage.parts[index][lane()], from + index * distance, is_there ? 16 : 0);
+      copy_chunk(rows_, bytes_, chunk_, stage);
       if (with_lengths && chunk_ == 0) bring_lengths(stage, lengths_);
       if (++chunk_ == rows_.chunks()) {
         chunk_ = 0;
@@ -261,7 +267,59 @@ class ByteStream {
   int taken_ = 0;
 };
 
-/// Reads the terms of the bound for the four rows of a lane. `stage` is the first chunk of the rows' tile.
+/// The tiles of a block, which stay in shared memory. Has the functions of ByteStream. Each warp uses only the tiles
+/// that it has loaded.
+class ResidentBytes {
+ public:
+  /// `stages`: room for all chunks of the block's tiles. `first`: the number of the block's first tile.
+  __device__ ResidentBytes(const DeviceByteRows& rows, ByteStage* stages, std::int64_t first)
+      : rows_(rows), stages_(stages), first_(first) {}
+
+  __device__ void load(const Tiles& tiles) {
+    for (int number = 0; number < tiles.count; ++number) {
+      const std::int64_t tile = tiles.first + std::int64_t{number} * tiles.step;
+      ByteStage* const stages = stages_ + (tile - first_) * rows_.chunks();
+      for (int chunk = 0; chunk < rows_.chunks(); ++chunk) copy_chunk(rows_, rows_.tile(tile), chunk, stages[chunk]);
+      const int lane = static_cast<int>(threadIdx.x) % 32;
+      cuda::copy_16_bytes(&stages->lengths[0][0] + 4 * lane,
+                          rows_.lengths + tile * (DeviceByteRows::kinds * tile_rows) + 4 * lane);
+    }
+    cuda::end_group();
+    cuda::wait_for_copies<0>();
+    __syncwarp();  // all lanes see the tiles
+  }
+  __device__ void start(const Tiles& tiles) {
+    tile_ = static_cast<int>(tiles.first - first_);
+    step_ = tiles.step;
+    chunk_ = 0;
+  }
+  __device__ void ask_for_lengths(const Tiles& /*tiles*/) {}
+  __device__ void begin() {}
+  __device__ const ByteStage& next() {
+    const ByteStage& stage = stages_[tile_ * rows_.chunks() + chunk_];
+    if (++chunk_ == rows_.chunks()) {
+      chunk_ = 0;
+      tile_ += step_;
+    }
+    return stage;
+  }
+  __device__ static void finish() {}
+
+  /// Stores the new reach of a row of this warp's tiles.
+  __device__ void set_reach(std::int64_t row, float reach) {
+    stages_[(row / tile_rows - first_) * rows_.chunks()].lengths[DeviceByteRows::of_reach][row % tile_rows] = reach;
+  }
+
+ private:
+  const DeviceByteRows& rows_;
+  ByteStage* stages_;
+  std::int64_t first_;
+  int tile_ = 0;
+  int step_ = 0;
+  int chunk_ = 0;
+};
+
+/// Reads the terms of the bound for the four rows of a lane. `stage`: the first chunk of the rows' tile.
 __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4]) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
 #pragma unroll

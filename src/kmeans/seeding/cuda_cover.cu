@@ -349,7 +349,7 @@ template <class T>
 CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups)
     : RankCover<T>(points.rank_rows(), points.rows().columns(), first, most_added_at_once(points), points.stop()),
       gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.device().multiprocessors),
-      job_(std::make_unique<CoverJob<T>>()) {
+      job_(std::make_unique<CoverJob<T>>()), may_have_bytes_(points.plan().has_byte_copy) {
   job_->rows = job_->others = device_rows(points);
   this->bring(chosen_);
   largest_weight_ = this->largest_weight_of(points.host_weights());
@@ -680,6 +680,12 @@ const DeviceByteRows& CudaCover<T>::bytes_of_others() {
   return bytes_->others;
 }
 
+/// Returns how much dynamic shared memory a block may request in addition to the kernel's static shared memory.
+inline int room_of_a_block() {
+  constexpr int of_its_own = 4096;
+  return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
+}
+
 template <class T>
 std::int64_t CudaCover<T>::most_blocks_of_steps() const {
   const std::int64_t unit_rows = std::int64_t{unit_tiles_of_steps()} * tile_rows;
@@ -692,7 +698,23 @@ std::int64_t CudaCover<T>::most_blocks_of_steps() const {
 template <class T>
 int CudaCover<T>::unit_tiles_of_steps() const {
   const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
-  return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
+  return job_->rows.count <= tiles * tile_rows || resident_tiles() > 0 ? 1 : block_rows / tile_rows;
+}
+
+/// Returns the largest number of tiles of a block if all blocks of trials::take_steps() can keep their rows in shared
+/// memory, otherwise 0.
+template <class T>
+int CudaCover<T>::resident_tiles() const {
+  if (ranks().size() > 1) return 0;
+  const std::int64_t tiles = (job_->rows.count + tile_rows - 1) / tile_rows;
+  const auto blocks = static_cast<int>(std::min<std::int64_t>({trials::most_blocks, multiprocessors_, tiles}));
+  const std::int64_t most = (tiles + blocks - 1) / blocks;
+  const int stride = byte_stride(job_->rows.columns);
+  if (most * tile_rows * stride > room_of_a_block()) return 0;
+  const trials::Layout layout((stride + chunk_columns - 1) / chunk_columns, most_trials, blocks,
+                              static_cast<int>(most));
+  const auto warps = static_cast<int>(std::min<std::int64_t>(most, trials::most_warps));
+  return layout.bytes(warps) <= room_of_a_block() ? static_cast<int>(most) : 0;
 }
 
 /// Makes the 8-bit copy if it does not exist yet. Returns false if these points cannot have such a copy.
@@ -722,13 +744,7 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// Returns how much dynamic shared memory a block can request. The kernel also has static shared memory.
-inline int room_of_a_block() {
-  constexpr int of_its_own = 4096;
-  return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
-}
-
-/// Adds `count` rows like add_rows, but uses the 8-bit copy.
+/// Adds `count` rows, as add_rows does, but by means of the 8-bit copy.
 template <class T>
 void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
   const int chunks = bytes_->rows.chunks();
@@ -736,7 +752,7 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
   // If rows are very long, fewer than most_added rows fit in shared memory. In this case, several launches add the
   // rows.
   const int at_once =
-      std::min(rounds::most_added,
+      std::min(rounds::most_added_of(chunks),
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
   rounds::RoundJob<T> round{};
   round.bytes = bytes_->rows;
@@ -750,7 +766,7 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
     in_portions(round.added, [&](const CoverJob<T>& job) {
       round.cover = job;
       const Launch launch = round_launch(job, round.added);
-      rounds::add_many<T><<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
+      rounds::kernel<T>(chunks)<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
       cuda::check_launch("add_many");
     });
   }
@@ -760,10 +776,10 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
 template <class T>
 typename CudaCover<T>::Launch CudaCover<T>::round_launch(const CoverJob<T>& job, int added) const {
   const int chunks = bytes_->rows.chunks();
-  int warps = rounds::most_warps;
+  int warps = rounds::most_warps(chunks);
   while (warps > 1 && rounds::bytes_of(warps, chunks, added) > room_of_a_block()) --warps;
   const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, added));
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(&rounds::add_many<T>), shared);
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(rounds::kernel<T>(chunks)), shared);
   return {static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block)),
           32 * static_cast<unsigned int>(warps), shared};
 }
@@ -772,8 +788,8 @@ typename CudaCover<T>::Launch CudaCover<T>::round_launch(const CoverJob<T>& job,
 template <class T>
 typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
-  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
-  // A block has at most as many warps as tiles.
+  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks, resident_tiles());
+  // There are at most as many warps as a block has tiles.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
   const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;
@@ -794,6 +810,7 @@ TrialJob<T> CudaCover<T>::trial_job(int trials) {
   job.trials = trials;
   job.by_quads = is_read_by_quads();
   job.unit_tiles = unit_tiles_of_steps();
+  job.resident_tiles = resident_tiles();
   job.kept = bytes_->kept.data();
   job.kept_room = static_cast<Word>(bytes_->kept.size());
   job.kept_count = gains_.data() + trials;
@@ -833,7 +850,8 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
   const std::int64_t steps = std::min(static_cast<std::int64_t>(in_time), clusters - std::ssize(chosen));
   if (ranks().size() > 1) return take_steps_on_all_gpus(trials, steps, random, draws, chosen);
-  const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
+  const auto kernel = resident_tiles() > 0 ? reinterpret_cast<const void*>(&trials::take_steps<T, true>)
+                                           : reinterpret_cast<const void*>(&trials::take_steps<T, false>);
   const Launch launch = trial_launch(kernel, trials);
   TrialJob<T> job = trial_job(trials);
   job.random = random;
@@ -940,7 +958,7 @@ void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const 
     cuda::check_launch("choose_best");
     trials::add_kept<T><<<blocks(2), block_rows, 0, stream()>>>(job, 0, 0, 0);
     cuda::check_launch("add_kept");
-    rounds::add_many<T><<<adding.blocks, adding.threads, adding.shared_bytes, stream()>>>(round);
+    rounds::kernel<T>(bytes_->rows.chunks())<<<adding.blocks, adding.threads, adding.shared_bytes, stream()>>>(round);
     cuda::check_launch("add_many");
     sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
     cuda::check_launch("sum_groups");

@@ -76,6 +76,7 @@ class CudaCover final : public RankCover<T> {
   bool add_by_kept_pairs(std::span<const std::int64_t> rows);
   std::int64_t most_blocks_of_steps() const;
   int unit_tiles_of_steps() const;
+  int resident_tiles() const;
   Launch round_launch(const CoverJob<T>& job, int added) const;
   Launch trial_launch(const void* kernel, int trials) const;
   TrialJob<T> trial_job(int trials);
@@ -106,7 +107,7 @@ class CudaCover final : public RankCover<T> {
   double largest_weight_ = 0;
   double largest_distance_ = 0;  ///< the largest squared distance to the first chosen row
   std::unique_ptr<Bytes> bytes_;
-  bool may_have_bytes_ = true;  ///< false after the first attempt to make the 8-bit copy
+  bool may_have_bytes_;  ///< false without memory for the 8-bit copy, and after an attempt to make it
   double seconds_of_a_step_ = 1e-3;
 
   // With several ranks: the rows of all ranks that this rank has received.

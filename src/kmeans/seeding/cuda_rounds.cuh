@@ -1,13 +1,16 @@
 // Adds many rows at a time, as the rounds of k-means|| do. For most pairs of a point and a new row, the 8-bit copy
 // (cuda_bytes.cuh) proves that the new row is no nearer than the nearest chosen row.
 //
-// A warp multiplies its 32 points by all new rows. For a point x and a new row y, it computes the nearness
-// 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For most
-// points, even the maximum of the nearness over all new rows y is so small that all y are excluded. For each other
-// point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most new rows.
-// The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
+// A warp multiplies its 32 points by a set of 64 new rows at a time. For a point x and a new row y, it computes the
+// nearness 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For
+// most points, even the maximum of the nearness over all y of the set is so small that the whole set is excluded. For
+// each other point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most
+// rows of the set. The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain
+// of one pair.
 //
-// Floor for 64 new rows: the kernel reads the bytes of all n rows and, for each row, 16 bytes of terms of the bound.
+// Each launch reads the bytes of all n rows, and 16 bytes of terms of the bound per row. With 64 new rows per launch
+// and 128 columns, an NVIDIA H200 needs as much time for this as for the products. A warp whose points fit in its
+// registers therefore multiplies them by several sets, up to most_added rows.
 #pragma once
 
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -15,11 +18,14 @@
 
 namespace gradus::kmeans_detail::rounds {
 
-constexpr int most_warps = 12;
-constexpr int most_threads = 32 * most_warps;
-/// In addition to the new rows, the data of at least this number of warps must fit in shared memory.
+/// In addition to the new rows, shared memory must have room for the data of at least this number of warps.
 constexpr int fewest_warps = 6;
-constexpr int most_added = 64;  ///< maximum number of new rows per launch: eight groups of eight
+constexpr int most_added = 256;  ///< the largest number of new rows per launch
+constexpr int set_eights = 8;    ///< groups of eight new rows whose products a warp computes at a time
+constexpr int most_held = 2;     ///< if rows have at most this number of chunks, a warp holds its points in registers
+/// Returns the largest number of warps per block. A warp that holds two chunks needs more registers than twelve warps
+/// have.
+__host__ __device__ constexpr int most_warps(int chunks) { return chunks == 2 ? 8 : 12; }
 constexpr unsigned int everyone = 0xffffffffu;
 
 /// The maximum number of pairs that enter a warp's queue at a time: 32 rows (one tile) times eight new rows.
@@ -53,7 +59,9 @@ struct RoundJob {
   bool backwards;             ///< true: starts with the last row, because the rows read last are still in the cache
 };
 
-template <class T>
+/// The work of one block. If `Held` is positive, rows have `Held` chunks, and each warp holds its points in registers
+/// while it multiplies them by all new rows. Otherwise there is at most one set of new rows.
+template <class T, int Held>
 class Walker {
  public:
   __device__ Walker(const RoundJob<T>& job, unsigned char* memory)
@@ -77,13 +85,12 @@ class Walker {
     for (int number = warp_; number < 8 * eights_; number += warps_)
       bring_candidate(job_.others, number < job_.added ? job_.which[number] : -1, number, added_);
     __syncthreads();  // the maxima are initialised
-    if (threadIdx.x < most_added) {
-      // In the last group of eight, rows at infinite distance fill the places that have no new row.
-      const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
-      const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
+    for (int number = static_cast<int>(threadIdx.x); number < most_added; number += static_cast<int>(blockDim.x)) {
+      // In the last set, places without a new row are filled with rows that are infinitely far away.
+      const bool is_there = number < job_.added;
+      const std::int64_t row = is_there ? job_.which[number] : 0;
       const float square = job_.others.length(row, DeviceByteRows::of_square);
-      own_.candidates[threadIdx.x] = is_there
-                                         ? Candidate{2 * job_.others.length(row, DeviceByteRows::of_scale), -square}
+      own_.candidates[number] = is_there ? Candidate{2 * job_.others.length(row, DeviceByteRows::of_scale), -square}
                                          : Candidate{0, -std::numeric_limits<float>::infinity()};
       // Non-negative floats have the same order as the integers with the same bits, so the integers are compared.
       if (is_there) {
@@ -110,7 +117,7 @@ class Walker {
     unsigned int second;
   };
 
-  __device__ ByteStream::Tiles tiles() const {
+  __device__ Tiles tiles() const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (!job_.backwards) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
@@ -149,26 +156,59 @@ class Walker {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
   }
 
-  /// Compares the 32 rows of a tile with all new rows. `local` is the index of the tile's first row among the rows of
-  /// the block.
-  __device__ void compare_tile(int local) {
-    const int chunks = job_.bytes.chunks();
-    BytePoint points[4];
-    int sums[8][2][4] = {};
-#pragma unroll 1
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const ByteStage& stage = stream_.next();
-      if (chunk == 0) read_points(stage, points);
-      uint4 parts[4];
+  /// Returns the next chunk of the warp's tiles. If the chunk is the first of its tile, reads the terms of the bound.
+  __device__ void take_chunk(int chunk, BytePoint (&points)[4], uint4 (&parts)[4]) {
+    const ByteStage& stage = stream_.next();
+    if (chunk == 0) read_points(stage, points);
 #pragma unroll
-      for (int index = 0; index < 4; ++index) parts[index] = stage.parts[index][lane_];
+    for (int index = 0; index < 4; ++index) parts[index] = stage.parts[index][lane_];
+  }
+  /// Adds the products of a chunk and the set of new rows that begins with group `first` to `sums`.
+  __device__ void multiply_set(int first, int chunk, int chunks, const uint4 (&parts)[4],
+                               int (&sums)[set_eights][2][4]) const {
+    const uint4* const added = added_ + (first * chunks + chunk) * 32 + lane_;
+    if (first + set_eights <= eights_) {
 #pragma unroll
-      for (int eight = 0; eight < 8; ++eight) {
-        if (eight >= eights_) break;
-        multiply_parts(sums[eight], parts, added_[(eight * chunks + chunk) * 32 + lane_]);
-      }
+      for (int eight = 0; eight < set_eights; ++eight) multiply_parts(sums[eight], parts, added[eight * chunks * 32]);
+    } else {
+#pragma unroll
+      for (int eight = 0; eight < set_eights; ++eight)
+        if (first + eight < eights_) multiply_parts(sums[eight], parts, added[eight * chunks * 32]);
     }
-    // All comparisons precede the first canonical chain. So the chains can use the registers that held the products.
+  }
+
+  /// Compares the 32 rows of a tile with all new rows. `local`: the index of the tile's first row within the block's
+  /// rows.
+  __device__ void compare_tile(int local) {
+    BytePoint points[4];
+    if constexpr (Held > 0) {
+      uint4 parts[Held][4];
+#pragma unroll
+      for (int chunk = 0; chunk < Held; ++chunk) take_chunk(chunk, points, parts[chunk]);
+#pragma unroll 1
+      for (int first = 0; first < eights_; first += set_eights) {
+        int sums[set_eights][2][4] = {};
+#pragma unroll
+        for (int chunk = 0; chunk < Held; ++chunk) multiply_set(first, chunk, Held, parts[chunk], sums);
+        compare_set(local, first, points, sums);
+      }
+    } else {
+      const int chunks = job_.bytes.chunks();
+      int sums[set_eights][2][4] = {};
+#pragma unroll 1
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        uint4 parts[4];
+        take_chunk(chunk, points, parts);
+        multiply_set(0, chunk, chunks, parts, sums);
+      }
+      compare_set(local, 0, points, sums);
+    }
+  }
+
+  /// Compares the rows of a tile with the set of new rows that begins with group `first`. `sums`: their products.
+  __device__ void compare_set(int local, int first, BytePoint (&points)[4], const int (&sums)[set_eights][2][4]) {
+    // Makes all comparisons before the first canonical chain, so that the chains can use the registers that held the
+    // products.
     const float most_residue = __uint_as_float(own_.most_residue);
     float nearest[4];
     float enough[4];  // a new row is excluded if its nearness is at most this value
@@ -177,7 +217,7 @@ class Walker {
     for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
 #pragma unroll
     for (int eight = 0; eight < 8; ++eight) {
-      const float4 candidates = candidates_of(eight);
+      const float4 candidates = candidates_of(first + eight);
 #pragma unroll
       for (int index = 0; index < 4; ++index) {
         const Two near = nearness(candidates, points[index].scale, sums[eight], index);
@@ -211,7 +251,7 @@ class Walker {
       unsigned int mine[2] = {0, 0};
 #pragma unroll
       for (int eight = 0; eight < 8; ++eight) {
-        const Two two = nearness(candidates_of(eight), points[index].scale, sums[eight], index);
+        const Two two = nearness(candidates_of(first + eight), points[index].scale, sums[eight], index);
         if (!(two.first <= enough[index])) mine[eight / 4] |= 1u << (8 * (eight % 4) + index * 2);
         if (!(two.second <= enough[index])) mine[eight / 4] |= 2u << (8 * (eight % 4) + index * 2);
       }
@@ -222,16 +262,16 @@ class Walker {
     }
     const Undecided undecided{halves[0], halves[1]};
     const int mine = __popc(undecided.first) + __popc(undecided.second);
-    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(local, undecided);
+    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(local, first, undecided);
 #pragma unroll 1
     for (int eight = 0; eight < 8; ++eight) {
       const unsigned int mask = 0xffu << (8 * (eight % 4));
-      queue_up(local, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
+      queue_up(local, first, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
     }
   }
 
-  /// Appends at most `at_once` pairs to the queue. Computes chains as long as the queue contains at least 32 pairs.
-  __device__ void queue_up(int local, const Undecided& undecided) {
+  /// Appends at most `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
+  __device__ void queue_up(int local, int first, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
     int place = mine;
@@ -244,7 +284,7 @@ class Walker {
     for (; pairs != 0; pairs &= pairs - 1) {
       const int bit = __ffsll(static_cast<long long>(pairs)) - 1;
       room_.queue[place++] = static_cast<unsigned int>(local + lane_ / 4 + 8 * (bit % 8 / 2)) * most_added +
-                             static_cast<unsigned int>(bit / 8 * 8 + 2 * (lane_ % 4) + bit % 2);
+                             static_cast<unsigned int>(8 * (first + bit / 8) + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
     __syncwarp();  // all lanes have written the queue
@@ -304,15 +344,24 @@ class Walker {
   int waiting_ = 0;  ///< number of pairs in the warp's queue
 };
 
-// Launch shape: blocks of up to most_threads threads. The number of blocks is the number that the GPU runs at once, but
-// at most one per block of rows.
-template <class T>
-__global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
+// Launch shape: blocks of up to most_warps() warps. The grid has as many blocks as the GPU runs at once, but at most
+// one per block of rows.
+template <class T, int Held>
+__global__ void __launch_bounds__(32 * most_warps(Held), 1) add_many(const __grid_constant__ RoundJob<T> job) {
   if (job.state && !job.state->adds_round) return;
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T> walker(job, memory);
+  Walker<T, Held> walker(job, memory);
   walker.bring();
   walker.compare();
+}
+
+/// Returns the largest number of new rows per launch for rows with this number of chunks.
+constexpr int most_added_of(int chunks) { return chunks <= most_held ? most_added : 8 * set_eights; }
+/// Returns add_many() for rows with this number of chunks.
+template <class T>
+auto kernel(int chunks) {
+  static_assert(most_held == 2);
+  return chunks == 1 ? &add_many<T, 1> : chunks == 2 ? &add_many<T, 2> : &add_many<T, 0>;
 }
 
 }  // namespace gradus::kmeans_detail::rounds

@@ -9,6 +9,9 @@
 // draws the trials of the next step. If a trial is in a block's rows, this block finds the trial's row and publishes
 // the row number.
 //
+// If the copy of all rows fits in the shared memory of the blocks, each block keeps its rows there, with the integers
+// of w D. A step then reads from other memory only the trials, and the rows of pairs that the copy leaves undecided.
+//
 // A published word carries a mark of the step. Readers poll the word until it has the mark that they expect; there is
 // no other barrier. While a block polls, the first tiles of the next comparison are loading.
 #pragma once
@@ -16,6 +19,7 @@
 #include <cooperative_groups.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/philox.hpp"
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -44,14 +48,15 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;              ///< maximum number of steps
-  Word total;             ///< total of w D at the start
-  Word least_total;       ///< if the total is less than this value, the integers need a new scale
-  bool by_quads;          ///< true if points can be read in 16-byte units
-  int unit_tiles;         ///< number of tiles per unit; each block gets whole units
-  Word* part_sums;        ///< one sum per block
-  Word* published_gains;  ///< in the order [2][trial][block]; initially 0, like all published words
-  Word* published_rows;   ///< one word per trial, most_trials words in all
+  int steps;           ///< the largest number of steps
+  Word total;          ///< total of w D before the first step
+  Word least_total;    ///< if the total falls below this value, the integers must be rescaled
+  bool by_quads;       ///< true if points can be read in 16-byte units
+  int resident_tiles;  ///< the largest number of tiles of a block that keeps its rows in shared memory, otherwise 0
+  int unit_tiles;   ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
+  Word* part_sums;  ///< one sum per block
+  Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
+  Word* published_rows;   ///< [trial]; holds most_trials words
   unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
                           ///< chosen row, but the warp had no room for the pair
   std::int64_t* chosen;
@@ -81,24 +86,34 @@ constexpr unsigned int everyone = 0xffffffffu;
 constexpr int queue_room = 8 * tile_rows + 32;
 
 struct WarpRoom {
-  ByteStage ring[ByteStream::stages];
   unsigned char chains[Chains::bytes];
   double distances[remembered];
   unsigned int pairs[remembered];
   unsigned int queue[queue_room];
 };
 
-/// Layout of a block's shared memory: first the warps' data, then the candidates, then the sums of all blocks.
+/// Layout of a block's shared memory: first the stages of the copy, then the warps' data, the candidates, the sums of
+/// all blocks, and the integers of the rows if they are resident.
 struct Layout {
-  int eights;      ///< number of groups of eight trials
-  int candidates;  ///< size of all candidates in bytes
+  int chunks;
+  int eights;      ///< groups of eight trials
+  int candidates;  ///< bytes of all candidates
   int blocks;
+  int resident_tiles;  ///< tiles that stay in shared memory, or 0 if they are streamed
 
-  __host__ __device__ Layout(int chunks, int trials, int grid)
-      : eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)), blocks(grid) {}
-  __host__ __device__ int bytes(int warps) const {
-    return warps * static_cast<int>(sizeof(WarpRoom)) + candidates + 8 * blocks;
+  __host__ __device__ Layout(int chunks_of_rows, int trials, int grid, int tiles)
+      : chunks(chunks_of_rows), eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)), blocks(grid),
+        resident_tiles(tiles) {}
+  __host__ __device__ int stages(int warps) const {
+    return resident_tiles > 0 ? resident_tiles * chunks : warps * ByteStream::stages;
   }
+  __host__ __device__ int bytes(int warps) const {
+    return stages(warps) * static_cast<int>(sizeof(ByteStage)) + warps * static_cast<int>(sizeof(WarpRoom)) +
+           candidates + 8 * blocks + 8 * padded(resident_tiles * tile_rows);
+  }
+  /// Returns the place of a row's integer. Lanes read integers that are 16 rows apart, so a gap after each 16 rows
+  /// avoids bank conflicts.
+  __host__ __device__ static int padded(int row) { return row + row / 16; }
 };
 
 /// A tile and eight trials have 256 pairs. If more of them than this number are undecided, all 256 distances are
@@ -163,40 +178,45 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// Decreases the distance of a row and the sum of its block.
+/// The new reach of a row, and the decrease of its integer.
+struct Lowered {
+  float reach;
+  Word less;
+};
+
+/// Lowers the distance of a row and the sum of its block.
 template <class T>
-__device__ inline void lower(const TrialJob<T>& job, std::int64_t row, double distance) {
+__device__ inline Lowered lower(const TrialJob<T>& job, std::int64_t row, double distance) {
   const CoverJob<T>& cover = job.cover;
   const Word less =
       cover.quantize(cover.weighed(row, cover.closest[row])) - cover.quantize(cover.weighed(row, distance));
   cover.closest[row] = distance;
-  job.bytes.length(row, DeviceByteRows::of_reach) =
-      job.bytes.reach_of(distance, job.bytes.length(row, DeviceByteRows::of_residue));
+  const float reach = job.bytes.reach_of(distance, job.bytes.length(row, DeviceByteRows::of_residue));
+  job.bytes.length(row, DeviceByteRows::of_reach) = reach;
   if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
+  return {reach, less};
 }
 
-/// The work of one block, and the state that its threads share. The block owns the rows [first_row_, last_row_]. If
-/// `Adds` is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to
-/// TrialJob::kept.
-template <class T, bool Adds>
+/// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state. If `Adds`
+/// is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to TrialJob::kept.
+/// If `Resident` is true, the block keeps its rows in shared memory.
+template <class T, bool Adds, bool Resident>
 class Walker {
  public:
   __device__ Walker(const TrialJob<T>& job, unsigned char* memory)
-      : job_(job), layout_(job.bytes.chunks(), job.trials, static_cast<int>(gridDim.x)), own_(own()),
-        warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
-        warps_(static_cast<int>(blockDim.x) / 32), room_(reinterpret_cast<WarpRoom*>(memory)[warp_]),
-        candidates_(reinterpret_cast<uint4*>(memory + warps_ * sizeof(WarpRoom))),
-        parts_(reinterpret_cast<Word*>(memory + warps_ * sizeof(WarpRoom) + layout_.candidates)),
-        stream_(job.bytes, room_.ring) {
-    const std::int64_t unit_rows = std::int64_t{tile_rows} * job.unit_tiles;
-    const std::int64_t units = (job.cover.rows.count + unit_rows - 1) / unit_rows;
-    const auto grid = static_cast<std::int64_t>(gridDim.x);
-    first_row_ = units * blockIdx.x / grid * unit_rows;
-    last_row_ = min(units * (std::int64_t{blockIdx.x} + 1) / grid * unit_rows, job.cover.rows.count) - 1;
+      : job_(job), layout_(job.bytes.chunks(), job.trials, static_cast<int>(gridDim.x), job.resident_tiles),
+        own_(own()), warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
+        warps_(static_cast<int>(blockDim.x) / 32), stages_(reinterpret_cast<ByteStage*>(memory)),
+        rooms_(reinterpret_cast<WarpRoom*>(stages_ + layout_.stages(warps_))), room_(rooms_[warp_]),
+        candidates_(reinterpret_cast<uint4*>(rooms_ + warps_)),
+        parts_(reinterpret_cast<Word*>(reinterpret_cast<unsigned char*>(candidates_) + layout_.candidates)),
+        integers_(parts_ + layout_.blocks), first_row_(first_row_of(blockIdx.x)), stream_(stream_of(job.bytes)) {
+    last_row_ = min(first_row_of(std::int64_t{blockIdx.x} + 1), job.cover.rows.count) - 1;
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
-    // Also writes the unused places of the last group of eight, because they are multiplied together with the used
+    if constexpr (Resident) stream_.load(tiles_of(0));
+    // The unused places of the last group of eight are also written, because they are multiplied together with the used
     // places. The results for unused places are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
@@ -208,8 +228,11 @@ class Walker {
     __syncthreads();  // the sum is initialised to 0
     Word sum = 0;
     if (job_.unit_tiles == 1) {
-      for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x)
-        sum += job_.cover.integer(row);
+      for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x) {
+        const Word integer = job_.cover.integer(row);
+        if constexpr (Resident) integers_[Layout::padded(static_cast<int>(row - first_row_))] = integer;
+        sum += integer;
+      }
     } else {
       for (std::int64_t block = first_row_ / block_rows + threadIdx.x; block * block_rows <= last_row_;
            block += blockDim.x)
@@ -248,7 +271,8 @@ class Walker {
         rows = static_cast<int>(min(std::int64_t{block_rows}, cover.rows.count - first));
       }
       const std::int64_t row =
-          first + passes_at(rows, target, [&](int index) {
+          first + passes_at(rows, target, [&](int index) -> Word {
+            if constexpr (Resident) return integers_[Layout::padded(index)];
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
           });
       if (lane_ == 0)
@@ -276,7 +300,7 @@ class Walker {
     waiting_ = 0;
     kept_ = 0;
     stream_.begin();
-    const ByteStream::Tiles tiles = tiles_of(step);
+    const Tiles tiles = tiles_of(step);
     auto local = static_cast<int>(tiles.row(0) - first_row_);
     for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
@@ -345,7 +369,7 @@ class Walker {
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
       if (static_cast<int>(pair % most_trials) == best)
-        lower(job_, first_row_ + pair / most_trials, room_.distances[index]);
+        lower_own(first_row_ + pair / most_trials, room_.distances[index]);
     }
     for (int index = 0; index < most_parts; ++index) {
       const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
@@ -358,15 +382,15 @@ class Walker {
   }
 
   __device__ void ask_for_lengths(int step) { stream_.ask_for_lengths(tiles_of(step)); }
-  __device__ void finish() { ByteStream::finish(); }
+  __device__ void finish() { stream_.finish(); }
   __device__ std::int64_t trial_row(int trial) const { return own_.rows[trial]; }
 
  private:
   static constexpr int row_bits = 48;
 
-  /// Returns the warp's tiles. Every other step processes them in reverse order, because the rows read last are still
-  /// in the cache.
-  __device__ ByteStream::Tiles tiles_of(int step) const {
+  /// Returns the warp's tiles. They are processed in alternating directions from step to step, because the rows that
+  /// were read last are still in cache.
+  __device__ Tiles tiles_of(int step) const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
@@ -585,7 +609,24 @@ class Walker {
     const std::int64_t row = first_row_ + (lane_ < count ? room_.queue[waiting_ + lane_] : 0);
     __syncwarp();  // all lanes have read the queue
     const double distance = distance_to(row, best, count);
-    if (lane_ < count) lower(job_, row, distance);
+    if (lane_ < count) lower_own(row, distance);
+  }
+  /// Lowers the distance of a row of this warp's tiles.
+  __device__ void lower_own(std::int64_t row, double distance) {
+    const Lowered lowered = lower(job_, row, distance);
+    if constexpr (Resident) {
+      stream_.set_reach(row, lowered.reach);
+      integers_[Layout::padded(static_cast<int>(row - first_row_))] -= lowered.less;
+    }
+  }
+  __device__ std::int64_t first_row_of(std::int64_t block) const {
+    const std::int64_t unit_rows = std::int64_t{tile_rows} * job_.unit_tiles;
+    const std::int64_t units = (job_.cover.rows.count + unit_rows - 1) / unit_rows;
+    return units * block / gridDim.x * unit_rows;
+  }
+  __device__ auto stream_of(const DeviceByteRows& rows) const {
+    if constexpr (Resident) return ResidentBytes(rows, stages_, first_row_ / tile_rows);
+    else return ByteStream(rows, stages_ + warp_ * ByteStream::stages);
   }
 
   const TrialJob<T>& job_;
@@ -594,23 +635,26 @@ class Walker {
   int warp_;
   int lane_;
   int warps_;
+  ByteStage* stages_;
+  WarpRoom* rooms_;
   WarpRoom& room_;
   uint4* candidates_;
-  Word* parts_;  ///< the sums of all blocks
-  ByteStream stream_;
+  Word* parts_;     ///< sums of all blocks
+  Word* integers_;  ///< integers of the block's rows, if they are resident
   std::int64_t first_row_;
+  std::conditional_t<Resident, ResidentBytes, ByteStream> stream_;
   std::int64_t last_row_;
   int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
   int kept_ = 0;     ///< number of pairs that the warp has stored
 };
 
-// Launch shape: cooperative, with blocks of up to most_threads threads. The number of blocks is the number that the GPU
-// runs at once, but at most one per unit of rows.
-template <class T>
+// Launch shape: cooperative, with blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at
+// once, but at most one per unit of rows.
+template <class T, bool Resident>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T, true> walker(job, memory);
+  Walker<T, true, Resident> walker(job, memory);
   walker.sum_up();
   walker.start_comparison(0);
   walker.ask_for_lengths(0);
@@ -642,7 +686,7 @@ __global__ void __launch_bounds__(most_threads, 1)
     measure_trials(const __grid_constant__ TrialJob<T> job, const std::int64_t* which, Word* gains) {
   if (job.state && job.state->has_ended) return;
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T, false> walker(job, memory);
+  Walker<T, false, false> walker(job, memory);
   walker.start_comparison(0);
   walker.ask_for_lengths(0);
   walker.bring_trials(which);

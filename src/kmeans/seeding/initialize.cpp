@@ -10,6 +10,7 @@
 
 #include "core/philox.hpp"
 #include "core/stop.hpp"
+#include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/seeding/plan.hpp"
 #include "kmeans/seeding/seeding_cover.hpp"
 #include "kmeans/seeding/weighted_rows.hpp"
@@ -28,6 +29,22 @@ void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   }
 }
 
+/// Draws `count` of n rows without replacement (Floyd's algorithm). Makes `count` draws and needs no table of n rows.
+std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, const core::Philox& random,
+                                     const std::stop_token& stop) {
+  std::vector<std::int64_t> rows;
+  std::unordered_set<std::int64_t> taken;
+  for (std::int64_t last = n - count; last < n; ++last) {
+    honour_stop(stop);
+    const auto draw = static_cast<std::int64_t>(
+        random.below(static_cast<std::uint64_t>(last - (n - count)), static_cast<std::uint64_t>(last) + 1));
+    const std::int64_t row = taken.insert(draw).second ? draw : last;
+    taken.insert(row);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 template <class T>
 std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t k, bool accepts_fewer,
                                       const core::Philox& random, const std::stop_token& stop) {
@@ -41,18 +58,7 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
     repeat(chosen, k);
     return chosen;
   }
-  // Floyd's sampling without replacement. It makes k draws and needs no table of n rows.
-  const std::int64_t n = points.rank_rows().all();
-  std::unordered_set<std::int64_t> taken;
-  for (std::int64_t last = n - k; last < n; ++last) {
-    honour_stop(stop);
-    const auto draw = static_cast<std::int64_t>(
-        random.below(static_cast<std::uint64_t>(last - (n - k)), static_cast<std::uint64_t>(last) + 1));
-    const std::int64_t row = taken.insert(draw).second ? draw : last;
-    taken.insert(row);
-    chosen.push_back(row);
-  }
-  return chosen;
+  return drawn_rows(points.rank_rows().all(), k, random, stop);
 }
 
 /// Chooses rows by greedy k-means++ or k-means||. The points may have weights.
@@ -266,6 +272,52 @@ std::vector<std::int64_t> first_rows(std::int64_t k) {
   return rows;
 }
 
+/// Chooses rows of `points` by one of the methods that are random. Returns their numbers in `points`.
+template <class T>
+std::vector<std::int64_t> chosen_rows(const PointSource<T>& points, const KMeansOptions& options,
+                                      const core::Philox& random, const Execution& execution,
+                                      const SeedingMemory<T>& memory, const SeedingSoFar& so_far) {
+  const bool accepts_fewer = accepts_fewer_different(options);
+  if (options.init == KMeansInit::random)
+    return random_rows(points, options.clusters, accepts_fewer, random, execution.stop);
+  Seeding<T> seeding(points, options.clusters, accepts_fewer, random, execution, memory, so_far);
+  return options.init == KMeansInit::kmeans_plus_plus ? seeding.plus_plus(0) : seeding.parallel();
+}
+
+/// Chooses rows among KMeansOptions::init_rows rows, which are drawn first.
+template <class T>
+std::vector<std::int64_t> chosen_among_some(const PointSource<T>& points, const KMeansOptions& options, int restart,
+                                            const core::Philox& random, const Execution& execution,
+                                            const SeedingMemory<T>& memory, const SeedingSoFar& so_far) {
+  // A separate stream of random numbers, which no restart uses.
+  const core::Philox draws(options.seed, ~static_cast<std::uint64_t>(restart));
+  std::vector<std::int64_t> numbers = drawn_rows(points.rank_rows().all(), options.init_rows, draws, execution.stop);
+  std::ranges::sort(numbers);
+  Matrix<T> weights(std::ssize(numbers), 1);
+  std::fill_n(weights.data(), weights.rows(), T{1});
+  if (const VectorView<const T> own = points.host_weights(); !own.empty())
+    weights = points.rank_rows().rows_at(numbers, MatrixView<const T>(own.data(), points.rank_rows().own(), 1));
+  const std::unique_ptr<PointSource<T>> sample =
+      points.sample(numbers, VectorView<const T>(weights.data(), weights.rows()));
+  const auto choose = [&] {
+    const std::int64_t different = count_different(*sample, options.clusters);
+    if (different < options.clusters && !accepts_fewer_different(options))
+      throw InputError(about("points") + "of the " + std::to_string(options.init_rows) +
+                           " rows from which the first centroids are chosen, only " + std::to_string(different) +
+                           " differ and have positive weight, which are fewer than " +
+                           std::to_string(options.clusters) + " clusters",
+                       {.code = error_code::too_few_points,
+                        .argument = "init_rows",
+                        .value = std::to_string(options.init_rows),
+                        .remedy = "choose them from more rows" + how_to_accept_fewer()});
+    return chosen_rows(*sample, options, random, execution, {memory.filter}, so_far);
+  };
+  // If each rank has the whole sample, a failure on one rank must still end the job on all of them.
+  std::vector<std::int64_t> chosen = sample->ranks().is_alone() ? points.ranks().agree(choose) : choose();
+  for (std::int64_t& row : chosen) row = numbers[static_cast<std::size_t>(row)];
+  return chosen;
+}
+
 }  // namespace
 
 bool accepts_fewer_different(const KMeansOptions& options) {
@@ -280,18 +332,13 @@ template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart, const SeedingMemory<T>& memory,
                              const SeedingSoFar& so_far) {
+  if (options.init == KMeansInit::given) return {Matrix<T>::copy_of(given), {}};
   const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
-  const std::int64_t k = options.clusters;
-  const bool accepts_fewer = accepts_fewer_different(options);
-  Seeding<T> seeding(points, k, accepts_fewer, random, execution, memory, so_far);
+  const bool among_all = options.init_rows == 0 || options.init_rows >= points.rank_rows().all();
   std::vector<std::int64_t> chosen;
-  switch (options.init) {
-    case KMeansInit::given: return {Matrix<T>::copy_of(given), {}};
-    case KMeansInit::first: chosen = first_rows(k); break;
-    case KMeansInit::random: chosen = random_rows(points, k, accepts_fewer, random, execution.stop); break;
-    case KMeansInit::kmeans_plus_plus: chosen = seeding.plus_plus(0); break;
-    case KMeansInit::kmeans_parallel: chosen = seeding.parallel(); break;
-  }
+  if (options.init == KMeansInit::first) chosen = first_rows(options.clusters);
+  else if (among_all) chosen = chosen_rows(points, options, random, execution, memory, so_far);
+  else chosen = chosen_among_some(points, options, restart, random, execution, memory, so_far);
   return {points.rows_at(chosen), std::move(chosen)};
 }
 

@@ -357,6 +357,7 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
       {"cosine", [](Job<T>& job) { job.options.metric = KMeansMetric::cosine; }},
       {"weights", [](Job<T>& job) { job.weights = make_weights<T>(job.points.rows()); }},
       {"keep", [](Job<T>& job) { job.options.empty = KMeansEmptyCluster::keep; }},
+      {"init rows", [](Job<T>& job) { job.options.init_rows = 60; }},
       {"restarts", [](Job<T>& job) { job.options.restarts = 3; }},
       {"tolerance", [](Job<T>& job) { job.options.tolerance = 0.01; }},
       {"few changed", [](Job<T>& job) { job.options.changed_fraction = 0.05; }},
@@ -538,8 +539,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
     for (const SeedingFilter filter : {SeedingFilter::never, SeedingFilter::always, SeedingFilter::dense})
       for (const Data data : {Data::plain, Data::wild, Data::duplicates})
-        for (const bool weighted : {false, true}) {
+        for (const auto& [weighted, init_rows] : {std::pair{false, 0}, {true, 0}, {false, 400}, {true, 400}}) {
           Job<T> job = make_job<T>(600, 6, 24, data, init);
+          job.options.init_rows = init_rows;
           if (weighted) job.weights = make_weights<T>(600);
           const kmeans_detail::HostPoints<T> points(job.points.view(), job.memory(0, 600).weights, 2);
           const auto choose = [&](const kmeans_detail::SeedingSoFar& so_far) {

@@ -191,6 +191,18 @@ TEST(ChooseCalls, RefuseWhatCannotBe) {
   EXPECT_THROW(std::rethrow_exception(thrown.front()), UnsupportedError);
 }
 
+TEST(ChooseCalls, OnGpusNeedTheGpus) {
+  const Matrix<float> points = four_groups<float>(40);
+  const KMeansChoiceOptions numbers{.clusters = {2, 3}};
+  Execution execution;
+  execution.gpus = {0, 999};
+  const std::string missing = error_of<UnsupportedError>([&] { kmeans_choose(points, {}, numbers, {}, execution); });
+  EXPECT_TRUE(contains(missing, "GPU")) << missing;
+  execution.device = Device::cpu;
+  EXPECT_THROW(kmeans_choose(points, {}, numbers, {}, execution), UsageError);
+  EXPECT_THROW(kmeans_choose_memory({40, 3, 4}, {}, numbers, execution), UsageError);
+}
+
 TEST(ChooseCalls, RefuseTooManyClustersAndTooMuchMemoryBeforeTheFirstFit) {
   const Matrix<float> points = four_groups<float>(200);
   int reports = 0;

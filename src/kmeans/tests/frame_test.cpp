@@ -1232,6 +1232,9 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
+  // The points take 122 GB. Only cuda_tensor can leave them in host memory.
+  EXPECT_FALSE(name({1'900'000'000, 8, 64, 8, false}).starts_with("cuda"));
+  EXPECT_EQ(name({1'900'000'000, 8, 64, 8, false}, Device::gpu), "cuda_tensor");
 
   // Each of the next two pairs has two shapes. The tile counters fit in 32 bits for the first shape, and would overflow
   // for the second shape. Memory would suffice for both shapes.

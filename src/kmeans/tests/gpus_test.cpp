@@ -3,10 +3,14 @@
 // skipped with a message.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "execution/gpu_rates.hpp"
+#include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_gpus.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/on_gpu.hpp"
@@ -29,7 +33,7 @@ Execution on_processor() {
   return execution;
 }
 
-/// Lists of GPUs: a list that repeats one GPU, and a list of all GPUs if the machine has several.
+/// Lists of GPUs: one GPU that plays several, and, if the machine has several, all of them and uneven shares of two.
 std::vector<std::vector<int>> lists_of_gpus() {
   std::vector<std::vector<int>> lists{{0}, {0, 0}, {0, 0, 0}};
   std::vector<int> all;
@@ -38,6 +42,7 @@ std::vector<std::vector<int>> lists_of_gpus() {
   if (all.size() > 1) {
     lists.push_back(all);
     lists.push_back({all[1], all[0]});
+    lists.push_back({all[0], all[0], all[1]});  // uneven shares
   }
   return lists;
 }
@@ -144,6 +149,48 @@ TYPED_TEST(KMeansGpus, take_arrays_on_a_gpu) {
   }
 }
 
+TYPED_TEST(KMeansGpus, choose_the_number_of_clusters) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(1301, 9, 8, Data::plain, KMeansInit::kmeans_plus_plus, true);
+  const KMeansMemory<T> memory = job.memory(0, 1301);
+  const tests::OnDevice<T> points(job.points.view());
+  const KMeansChoiceOptions numbers{.clusters = {1, 2, 5, 8}};
+  for (const bool standardize : {false, true}) {
+    job.options.standardize = standardize;
+    const KMeansChoice<T> one = kmeans_choose(job.points, job.options, numbers, memory, on_processor());
+    const auto compare = [&](const KMeansChoice<T>& found, const std::string& what) {
+      SCOPED_TRACE(what + (standardize ? ", standardized" : ""));
+      EXPECT_EQ(found.chosen, one.chosen);
+      EXPECT_EQ(tests::difference(one.result, found.result, 0, 1301), "");
+      EXPECT_TRUE(same_bits(one.result.standardized_centroids, found.result.standardized_centroids));
+      ASSERT_EQ(found.candidates.size(), one.candidates.size());
+      for (std::size_t index = 0; index < one.candidates.size(); ++index) {
+        const KMeansCandidate& expected = one.candidates[index];
+        const KMeansCandidate& candidate = found.candidates[index];
+        EXPECT_EQ(candidate.inertia, expected.inertia);
+        EXPECT_EQ(candidate.iterations, expected.iterations);
+        ASSERT_EQ(candidate.criteria.has_value(), expected.criteria.has_value());
+        if (!expected.criteria) continue;
+        EXPECT_EQ(candidate.criteria->silhouette, expected.criteria->silhouette);
+        EXPECT_EQ(candidate.criteria->davies_bouldin, expected.criteria->davies_bouldin);
+      }
+    };
+    for (const std::vector<int>& gpus : lists_of_gpus()) {
+      const std::string on = " on " + std::to_string(gpus.size()) + " GPUs";
+      compare(kmeans_choose(job.points, job.options, numbers, memory, on_gpus(gpus)), "host points" + on);
+      if (gpus.front() != 0 && gpus.size() == 1) continue;
+      KMeansMemory<T> there = memory;
+      std::vector<std::int32_t> labels(1301, -1);
+      there.labels = labels;
+      KMeansChoice<T> found = kmeans_choose(points.view(), job.options, numbers, there, on_gpus(gpus));
+      EXPECT_EQ(found.result.labels.size(), 0);
+      found.result.labels = Buffer<std::int32_t>(1301);
+      std::ranges::copy(labels, found.result.labels.data());
+      compare(found, "points on a GPU" + on);
+    }
+  }
+}
+
 TYPED_TEST(KMeansGpus, share_the_memory) {
   using T = TypeParam;
   const KMeansShape shape{.points = 1 << 20, .dimensions = 32, .element_bytes = static_cast<int>(sizeof(T))};
@@ -152,6 +199,36 @@ TYPED_TEST(KMeansGpus, share_the_memory) {
   const std::uint64_t of_two = kmeans_memory(shape, options, on_gpus({0, 0})).device;
   EXPECT_LT(of_two, of_one);
   EXPECT_GT(2 * of_two, of_one / 2);
+  const std::uint64_t chosen = kmeans_choose_memory(shape, {}, {.clusters = {2, 64}}, on_gpus({0, 0})).device;
+  EXPECT_GE(chosen, of_two);
+  EXPECT_LT(chosen, of_one);
+}
+
+TYPED_TEST(KMeansGpus, are_listed_if_they_pay) {
+  using T = TypeParam;
+  std::vector<int> usable;
+  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+    if (gpu.usable) usable.push_back(gpu.index);
+  for (const double speed : execution::rates_of(usable).speeds) EXPECT_TRUE(speed > 0.01 && speed < 10) << speed;
+  for (const int gpu : usable)
+    for (const int other : usable) {
+      if (gpu == other) continue;
+      EXPECT_EQ(execution::link_between(gpu, other), execution::link_between(other, gpu));
+    }
+  // A fit that is too small, and one that would take minutes on any one GPU and has room on it.
+  const int bytes = static_cast<int>(sizeof(T));
+  EXPECT_TRUE(kmeans_gpus({.points = 5000, .dimensions = 8, .element_bytes = bytes}, {.clusters = 10}).empty());
+  const KMeansShape large{.points = 1 << 22, .dimensions = 64, .element_bytes = bytes};
+  const std::vector<int> paying = kmeans_gpus(large, {.clusters = 1 << 18, .init = KMeansInit::random});
+  const std::set<int> different(paying.begin(), paying.end());
+  EXPECT_EQ(different.size(), paying.size());
+  if (usable.size() > 1) {
+    EXPECT_GT(paying.size(), 1U);
+    EXPECT_EQ(paying.front(), 0);
+  } else {
+    EXPECT_TRUE(paying.empty());
+  }
+  EXPECT_EQ(kmeans_gpus(large, {.clusters = 64}, on_gpus({0, 0})), (std::vector<int>{0, 0}));
 }
 
 TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {

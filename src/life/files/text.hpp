@@ -37,8 +37,11 @@ class LifeReader {
   LifeReader& operator=(const LifeReader&) = delete;
   virtual ~LifeReader() = default;
 
-  /// Consumes complete lines of a chunk. If the format has no lines, consumes any number of bytes. Returns the number
-  /// of bytes consumed, like TakeLines.
+  /// Called before the first chunk if the number of bytes of the text is known.
+  void promise_bytes(std::uint64_t bytes) { promised_bytes_ = bytes; }
+
+  /// Consumes whole lines of a chunk, or any bytes if the format has no lines. Returns the number of bytes used, as for
+  /// TakeLines.
   virtual std::size_t take(std::string_view text, bool last);
   /// Returns the pattern. Called once, after the last chunk.
   virtual LifePattern finish() = 0;
@@ -71,6 +74,7 @@ class LifeReader {
   std::string name_;
   LifeReadOptions options_;
   LifePattern pattern_;
+  std::uint64_t promised_bytes_ = 0;  ///< 0: unknown
   std::size_t line_ = 0;
   bool line_is_open_ = false;  ///< true if the current line is the last line of the file and has no line end
 
@@ -84,8 +88,20 @@ std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOpt
   return std::make_unique<Reader>(std::move(name), options);
 }
 
-/// Live cells that arrive in runs. They are stored in a hash table of 8 x 8 blocks. But if the size of the pattern is
-/// known, and a grid of this size would be small or densely populated, the cells are stored in a grid.
+/// Sets the cells [first, first + count) of a row to alive.
+inline void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
+  const std::int64_t end = first + count;
+  constexpr std::uint64_t all = ~std::uint64_t{0};
+  for (std::int64_t word = first / 64; word * 64 < end; ++word) {
+    std::uint64_t bits = all;
+    if (word * 64 < first) bits &= all << (first - word * 64);
+    if (word * 64 + 64 > end) bits &= all >> (word * 64 + 64 - end);
+    words[word] |= bits;
+  }
+}
+
+/// Live cells that arrive in runs. They are stored as a hash table of 8 x 8 blocks. If the size of the pattern is
+/// known, and a grid of this size would be small or densely populated, the cells are stored as a grid instead.
 class LifeCells {
  public:
   explicit LifeCells(std::uint64_t memory_limit) : memory_limit_(memory_limit) {}
@@ -94,12 +110,24 @@ class LifeCells {
   void promise(std::int64_t width, std::int64_t height);
   /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. If the memory
   /// limit would be exceeded, adds no cells and returns false.
-  [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count);
-  /// Moves the cells to the pattern. `left` and `top` are the coordinates of cell (0, 0) in the pattern. A grid covers
-  /// the promised size or, if nothing was promised, the smallest rectangle of live cells.
+  [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count) {
+    if (!is_grid_) return add_to_blocks(x, y, count);
+    set_run(grid_.words() + y * grid_.stride(), x, count);
+    return true;
+  }
+  /// Adds the cells whose bits are set in `bits`: bit i stands for cell x + i of row y. `x` must be a multiple of 8.
+  /// Returns false, and adds no cells, if the cells must be added one by one, because they may exceed the memory limit.
+  [[nodiscard]] bool add_eight(std::int64_t x, std::int64_t y, std::uint64_t bits) {
+    if (is_grid_ || taken_ + 1 >= slots_.size() / 2) return false;
+    if (bits != 0) block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
+    return true;
+  }
+  /// Moves the cells to the pattern. Cell (0, 0) gets the coordinates `left` and `top` of the pattern. A grid covers
+  /// the promised size or, without a promise, the smallest rectangle of live cells.
   void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:
+  bool add_to_blocks(std::int64_t x, std::int64_t y, std::int64_t count);
   life_detail::LifeBlock& block_at(std::int64_t x, std::int64_t y);
   bool grow();
   void become_grid();
@@ -122,8 +150,5 @@ inline constexpr std::string_view run_letters = "0123456789boA$. \t\r";
 
 /// Returns true for a line of runs, with or without the final '!'. Returns false for dots alone, which are plaintext.
 bool is_runs(std::string_view line);
-
-/// Sets the cells [first, first + count) of a row to alive.
-void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count);
 
 }  // namespace gradus::files

@@ -45,8 +45,8 @@ namespace {
 
 constexpr int no_compiled_rule = -1;
 
-/// The sums of each warp's first and last row, which the warps below and above need. The array has an unused row at
-/// each end.
+/// For each warp: the sums of its first row, which the warp above needs, and of its last row, which the warp below
+/// needs. The array has an unused row at each end.
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
@@ -66,7 +66,7 @@ __device__ __forceinline__ Word next_word(const AnyRule& rule, std::int64_t gene
 }
 
 /// Advances a block's tile by `count` generations. If `bordered` is set, clears the cells beyond the grid in each
-/// generation: the cells outside `mask`, and the thread's rows before `begin` and from `end` on.
+/// generation: the columns outside `mask`, and the thread's rows outside [begin, end).
 template <int rows, int rule_index, bool bordered>
 __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], const AnyRule& rule,
                                         std::int64_t generation, int count, Word mask, int begin, int end) {
@@ -101,8 +101,8 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
   }
 }
 
-/// The passes [first, first + count) of a run. Each pass has `depth` generations, except that the last pass of the run
-/// has the remaining ones.
+/// The passes [first, first + count) of a run. Each pass computes `depth` generations; the last pass of the run
+/// computes the rest.
 struct Passes {
   ConstWords cells;  ///< the cells of generation 0
   Turns<Words> turns;

@@ -63,7 +63,7 @@ void Universe::keep_step(Index index, Index future) {
     square.step_exponent = exponent;
     return;
   }
-  // The node already holds the future of another step. The futures of further steps are in a linked list.
+  // The node already holds the future for a step of another size. A linked list holds the futures for further sizes.
   Index more = records_[index].node.more_steps;
   if (more == 0 || records_[more].steps.count == Steps::most) {
     const Index added = take_record();

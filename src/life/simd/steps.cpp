@@ -58,7 +58,7 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   else if constexpr (high == 0) return hn::AndNot(a, of_two<low>(b, c));
   else if constexpr (high == 15) return hn::Or(a, of_two<low>(b, c));
   else if constexpr (low == 15) return hn::Or(hn::Not(a), of_two<high>(b, c));
-  // This form suits majorities, because it contains b ^ c, which the sum computes anyway.
+  // A majority is cheaper in this form, because the sum needs b ^ c anyway.
   else return hn::Xor(of_two<low>(b, c), hn::And(a, of_two<low ^ high>(b, c)));
 }
 #endif

@@ -82,9 +82,10 @@ State first_state(const LifeCase& made) {
   return state;
 }
 
-/// For each cell, counts the neighbours that differ from the background. Cells without such neighbours are left out.
 State next_state(const LifeCase& made, const State& now) {
   const LifeBoundary boundary = made.options.boundary;
+  // For each cell: number of neighbours that differ from the background. Most cells have no such neighbours and no
+  // entry.
   std::map<Place, int> unlike;
   for (const auto& [y, x] : now.cells) {
     unlike.try_emplace({y, x}, 0);

@@ -18,7 +18,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
 
-# tests/cli/cli_test.py calls this: see tests/cli/run.py.
+# Returns the jobs that tests/cli/cli_test.py runs: see tests/cli/run.py.
 def json_jobs(case):
     path = case.path("glider.rle")
     with open(path, "w") as file:
@@ -132,7 +132,8 @@ class Life(Case):
             self.malformed(text, says)
 
     def test_what_takes_too_much_memory(self):
-        """The file is correct, so the exit status must mean a run-time failure."""
+        """The file is well-formed but its grid is too large. So the exit status must be the status of run-time
+        failures."""
         huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
         self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
 
@@ -308,8 +309,8 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
-        # The folder is refused, because it has frames of another run. The names of these frames have a different number
-        # of digits, so the new frames would not replace them.
+        # The folder is refused, because it contains frames of another run. The names of these frames have a different
+        # number of digits, so the new frames would not replace them.
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
@@ -509,5 +510,5 @@ class LifeView(Case):
         generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
         self.assertEqual(sorted(set(generations)), [0, 2, 4, 5, 7])
         self.assertIn("20/s", frames[0])
-        # The help on all keys fits on a line of 80 columns.
+        # The line that explains the keys fits in 80 columns.
         self.assertIn("q quit", frames[-1].splitlines()[-1])

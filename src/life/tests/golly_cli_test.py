@@ -87,7 +87,8 @@ class GollyCollection(Case):
                        capture_output=True, timeout=SECONDS, check=True)
 
     def same_population(self, path, generations):
-        """Compares only populations. bgolly writes no coordinates for B0 rules, because its HashLife refuses them."""
+        """Compares only populations. bgolly writes no coordinates for B0 rules, because its HashLife refuses such
+        rules."""
         theirs = subprocess.run([BGOLLY, "-i", str(max(generations, 1)), "-m", str(generations), path],
                                 capture_output=True, text=True, timeout=SECONDS, check=True)
         ours = subprocess.run([kit.GRADUS, "life", path, "-g", str(generations), "--json"], capture_output=True, text=True,

@@ -275,8 +275,7 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// Tests other standard uses of a Lockable: a guard passes the lock to another guard, and a guard unlocks before the end
-// of its scope.
+// Tests the standard guards: a guard passes the lock to another guard, and a guard unlocks before the end of its scope.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
@@ -398,7 +397,7 @@ TYPED_TEST(TimedLockable, SucceedsWhereItIsFreeOrBecomesFree) {
 }
 
 TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
-  // Some threads give up while the holder releases the lock. After that, no other thread may sleep for ever.
+  // Some threads give up while the holder releases the lock. The remaining threads must not sleep for ever.
   for (int round = 0; round < 200; ++round) {
     TypeParam lock;
     lock.lock();

@@ -125,7 +125,7 @@ TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs());
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
 // The first and the third thread are on the same NUMA node. If the second thread waits in front of the third thread,
-// the third thread may overtake it, but only once.
+// the third thread may overtake the second thread, but only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;

@@ -51,7 +51,7 @@ inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, co
   return most;
 }
 
-/// The sizes in bytes of a step's panels of A and B and of its block of C.
+/// The bytes that one step needs for its panel of A, its panel of B and its block of C.
 struct PanelBytes {
   std::uint64_t a, b, c;
 

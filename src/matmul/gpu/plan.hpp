@@ -54,7 +54,7 @@ inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
 /// The largest number of elements of C for which k is split. The tiles of a larger C occupy the GPU without splitting.
 inline constexpr std::int64_t most_split_elements = std::int64_t{1} << 21;
-/// Upper limit of the memory for the sums of blocks of k.
+/// The sums of blocks of k may take at most this number of bytes of memory.
 inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
 inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }

@@ -1,4 +1,4 @@
-// Operations on matrices that are on a GPU, for the code around the variants. GPU code only.
+// Operations on matrices that are on a GPU, for the code around the variants. Only GPU code includes this header.
 #pragma once
 
 #include <cstdint>

@@ -210,7 +210,7 @@ class PanelRun {
     }
   }
 
-  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. The
+  /// Prepares each step while the previous step is computed. Runs in a separate thread with a separate stream. The
   /// preparation of step s starts when step s - 2 is done, because both steps may use the same places for panels and
   /// for the block of C.
   void copy_all() {
@@ -291,7 +291,7 @@ class PanelRun {
   const Problem<T>& problem_;
   const Execution& execution_;
   cuda::Job& job_;
-  Execution inner_execution_;  ///< a copy without a progress callback, for single steps
+  Execution inner_execution_;  ///< the execution settings without a progress callback, for single steps
   std::vector<Step> steps_;
   std::vector<std::int64_t> a_wanted_;
   std::vector<std::int64_t> b_wanted_;

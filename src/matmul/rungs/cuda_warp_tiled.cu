@@ -37,7 +37,7 @@ constexpr int warps_down = 4;  // per block
 constexpr int warps_across = 2;
 constexpr int lanes_down = 4;  // per warp
 constexpr int lanes_across = 8;
-constexpr int groups = 2;  // number of groups of rows per thread; also of columns
+constexpr int groups = 2;  // number of groups of rows per thread, and of groups of columns
 
 template <class T>
 constexpr int own = groups* vector_length<T>;  // rows and columns per thread

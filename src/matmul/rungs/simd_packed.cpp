@@ -51,7 +51,7 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
 }
 
 constexpr std::int64_t chunk_bytes = 4096;  // bytes of a row of A or a column of B that are packed at a time
-constexpr std::int64_t pass_lines = 8192;   // rows of A and columns of B that are packed at a time
+constexpr std::int64_t pass_lines = 8192;   // number of rows of A, and of columns of B, that are packed at a time
 
 /// Returns half the size of the L2 cache, in bytes.
 std::int64_t half_l2() {
@@ -211,7 +211,7 @@ class ProgressReporter {
 
  private:
   const std::function<void(const Progress&)>& progress_;
-  core::Clock::time_point last_report_;  // starts as the epoch, so that a small product need not read the clock
+  core::Clock::time_point last_report_;  // initially the epoch, so that a small product need not read the clock
   core::FirstFailure failure_;
 };
 
@@ -388,7 +388,7 @@ class Product {
 
 /// Returns the problem or its transpose, so that vectors run along the contiguous lines of C. If the lines are so short
 /// that a vector would be half empty, vectors run across the lines instead. The elements of such a vector are stored
-/// one by one. This is worthwhile only if there are enough lines and terms.
+/// one by one. Vectors across the lines are worthwhile only if there are enough lines and terms.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;

@@ -22,14 +22,14 @@ struct Packing {
   const T* from;
   std::int64_t line_stride;
   std::int64_t step_stride;
-  std::int64_t lines;  ///< number of lines, at most `width`; zeros follow up to a full vector
+  std::int64_t lines;  ///< number of lines, at most `width`; lines of zeros fill up the last vector
   std::int64_t steps;
   std::int64_t width;
   T* to;
 };
 
-/// Stores finished sums (alpha = 1, beta = 0) as consecutive rows of C. The sum for line i and number j of the few is
-/// sums[j * lines + i].
+/// Stores finished sums (alpha = 1, beta = 0) as consecutive rows of C. sums[j * lines + i] is the sum for line i and
+/// line j of the few lines.
 template <class T>
 struct Interleaving {
   T* sums;  ///< input; each NaN in it is replaced by the canonical NaN
@@ -80,7 +80,7 @@ struct Lines {
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< number of terms of each sum
   std::int64_t block;       ///< number of terms of a chain
-  T* totals;                ///< the sum for line i and number j of the few is at j * totals_line + i
+  T* totals;                ///< totals[j * totals_line + i] is the sum for line i and line j of the few
   std::int64_t totals_line;
   bool first;  ///< true if `totals` is still uninitialized
   bool far;    ///< true if all lines together exceed the L2 cache

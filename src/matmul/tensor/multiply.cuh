@@ -1,4 +1,4 @@
-// Multiplies packed panels on tensor cores, and performs the parts of the job that run on other units.
+// Multiplies packed panels on tensor cores, and computes the rest of these products without tensor cores.
 #pragma once
 
 #include "matmul/tensor/packing.cuh"
@@ -159,7 +159,7 @@ __device__ inline float strict_total(const Product<float>& product, std::int64_t
   return total;
 }
 
-/// The products of the batch to which an odd line belongs.
+/// The products of the batch that use an odd line.
 struct Batches {
   std::int64_t first;
   std::int64_t end;
@@ -168,8 +168,8 @@ struct Batches {
       : first(panels.matrices == 1 ? 0 : line / panels.lines), end(panels.matrices == 1 ? batches : first + 1) {}
 };
 
-// Computes odd rows. Launch shape: one block per 128 columns of C. The odd rows are distributed in turn among blocks
-// with different y.
+// Computes odd rows. Launch shape: one block per 128 columns of C. Blocks with different blockIdx.y take the odd rows
+// in turn.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                       std::int64_t count) {

@@ -14,8 +14,8 @@ namespace gradus::matmul_detail::tensor {
 
 inline constexpr int tile_depth = 64;  ///< length of a tile along k
 inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
-/// The largest k for which a request for any accuracy gets `strict`. For such small k, `strict` has the smallest error
-/// bound.
+/// Up to this k, every product is computed with the accuracy `strict`, even if another accuracy is requested. For such
+/// small k, `strict` has the smallest error bound.
 inline constexpr std::int64_t strict_depth = 16;
 
 /// Returns the number of FP16 values per float. The first value, `high`, has the float's first 11 bits. The second

@@ -26,7 +26,8 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// A copy of matrices and their padding on GPU 0, `offset` elements after the beginning of an allocation.
+/// A copy of matrices and of their padding on GPU 0. The copy begins `offset` elements after the start of an
+/// allocation.
 template <class T>
 class OnDevice {
  public:

@@ -4,7 +4,6 @@
 
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
-#include "execution/gpu_group.hpp"
 #include "execution/report.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/pair_histogram.hpp"
@@ -21,18 +20,11 @@ namespace room = pair_histogram_detail;
 
 namespace {
 
-/// Returns the request. If a GPU holds the views, the request is set to run on that GPU.
+/// Returns a copy of the request. If the views are on a GPU, the copy selects that GPU.
 template <class T>
 Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& execution) {
   execution::check_execution(execution);
-  execution::check_view(points, "points");
-  execution::check_view(memory.others, "others");
-  execution::check_view(memory.weights, "weights");
-  execution::check_view(memory.other_weights, "other weights");
-  const execution::NamedPlace places[] = {{points.place(), "points"},
-                                          {memory.others.place(), "others"},
-                                          {memory.weights.place(), "weights"},
-                                          {memory.other_weights.place(), "other weights"}};
+  const std::array places = room::check_views(points, memory);
   return execution::run_on_gpu_of_views<room::Variant>(places, room::variants(), room::Room::name, execution);
 }
 
@@ -138,10 +130,11 @@ PairHistogramResult deliver(const Job<T>& job, const room::Histogram& histogram)
 
 template <class T>
 PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
-                          const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks& ranks) {
+                          const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks& ranks,
+                          room::RankData data) {
   execution::Timing timing;
   const Execution asked = ranks.is_alone() ? check(points, memory, execution)
-                                           : room::begin_on_ranks(ranks, points, options, memory, execution);
+                                           : room::begin_on_ranks(ranks, points, options, memory, data, execution);
   Job<T> job;
   const room::Variant* variant = nullptr;
   ranks.agree([&] {
@@ -161,24 +154,32 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
 
 }  // namespace
 
+template <class T>
+PairHistogramResult room::count(MatrixView<const T> points, const PairHistogramOptions& options,
+                                const PairHistogramMemory<T>& memory, const Execution& execution, RankData data) {
+  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
+    return gradus::count(points, options, memory, here, ranks, data);
+  });
+}
+
 namespace detail {
 
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
   if (execution::is_for_several_gpus(execution)) return room::count_on_gpus(points, options, memory, execution);
-  return execution::whole_call<T>("pair_histogram", execution, [&](const Execution& here, core::Ranks& ranks) {
-    return count(points, options, memory, here, ranks);
-  });
+  return room::count(points, options, memory, execution, room::RankData::compared);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                   \
-  template PairHistogramResult pair_histogram(MatrixView<const T>, const PairHistogramOptions&, \
-                                              const PairHistogramMemory<T>&, const Execution&)
+}  // namespace detail
+
+#define GRADUS_INSTANTIATE(T)                                                                                \
+  template PairHistogramResult room::count(MatrixView<const T>, const PairHistogramOptions&,                 \
+                                           const PairHistogramMemory<T>&, const Execution&, room::RankData); \
+  template PairHistogramResult detail::pair_histogram(MatrixView<const T>, const PairHistogramOptions&,      \
+                                                      const PairHistogramMemory<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
-
-}  // namespace detail
 
 }  // namespace gradus

@@ -4,6 +4,7 @@
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/gpu_memory.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/api/steps.hpp"
 #include "pair_histogram/arrange.hpp"
@@ -56,7 +57,7 @@ room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& optio
 std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
   if (!here.variant.empty()) return {&room::choose(shape, here)};
   std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);
-  // Block sizes exist only on a GPU; a job on the CPU rejects them.
+  // A block size applies only to GPUs. A job on the CPU rejects it.
   if (here.block_size != 0) std::erase_if(variants, [](const room::Variant* one) { return !one->device_input; });
   if (here.block_size != 0 && variants.empty()) room::choose(shape, here);
   return variants;
@@ -68,7 +69,9 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
                                      const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
   if (execution::is_for_several_gpus(execution)) {
-    MemoryEstimate memory = pair_histogram_memory(shape, options, execution::on_first_gpu(execution));
+    PairHistogramShape part = shape;
+    part.place = execution::place_for_each_gpu(shape.place, execution);
+    MemoryEstimate memory = pair_histogram_memory(part, options, execution::on_first_gpu(execution));
     memory.host *= execution.gpus.size();
     return memory;
   }

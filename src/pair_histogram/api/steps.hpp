@@ -1,20 +1,46 @@
-// Steps that pair_histogram() and pair_histogram_memory() share.
+// Steps that pair_histogram() on one GPU or on several and pair_histogram_memory() share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/ladder.hpp"
 #include "execution/request.hpp"
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/ranks.hpp"
 
 namespace gradus::pair_histogram_detail {
+
+/// Returns the places of the views. Throws UsageError for a malformed view.
+template <class T>
+std::array<execution::NamedPlace, 4> check_views(MatrixView<const T> points, const PairHistogramMemory<T>& memory) {
+  execution::check_view(points, "points");
+  execution::check_view(memory.others, "others");
+  execution::check_view(memory.weights, "weights");
+  execution::check_view(memory.other_weights, "other weights");
+  return {{{points.place(), "points"},
+           {memory.others.place(), "others"},
+           {memory.weights.place(), "weights"},
+           {memory.other_weights.place(), "other weights"}}};
+}
+
+/// Counts the pairs on one device, or with a communicator as one of several ranks.
+template <class T>
+PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
+                          const PairHistogramMemory<T>& memory, const Execution& execution, RankData data);
+
+/// Makes a call with Execution::gpus. Each of the GPUs gets all points and counts a part of the pairs, as one of
+/// several ranks. Data that is on another GPU is copied to it.
+template <class T>
+PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogramOptions& options,
+                                  const PairHistogramMemory<T>& memory, const Execution& execution);
 
 /// Returns the variant that `execution` names, otherwise the best one for the shape and this machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the variant and of the result if all threads of the request are used.
+/// Returns the memory that the variant and the result take if the job uses all requested threads.
 core::Memory estimate(const Shape& shape, const Variant& variant, const Execution& execution);
 
 /// Returns the size in bytes of the copies that a call makes if it folds points or drops columns.

@@ -119,7 +119,7 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
     const auto start = core::Clock::now();
     // If `cross` is false, first points at or after the end of the range have no later point in the range.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
-    // One of `parts` consecutive first points belongs to this part.
+    // One of every `parts` consecutive first points belongs to this part.
     if (const std::int64_t own = (first_points - job_.part + job_.parts - 1) / job_.parts; own > 0) {
       kernel<<<cuda::blocks_for(own, threads), threads, shared_bytes, stream()>>>(job_);
       cuda::check_launch(name);

@@ -293,8 +293,7 @@ void with_constants(const Problem<T>& problem, const Run& run) {
   else with_weights(std::false_type());
 }
 
-/// Calls run(space, weighted) with compile-time constants. Kernels that support triclinic cells are launched by this
-/// function.
+/// Calls run(space, weighted) with compile-time constants. Kernels that support triclinic cells need this function.
 template <class T, class Run>
 void with_space(const Problem<T>& problem, const Run& run) {
   const auto with_weights = [&](auto space) {

@@ -12,8 +12,8 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The greatest number of words of a sum that is kept in shared memory. Longer sums are in global memory, outside the
-/// job's arena.
+/// Sums of at most this number of words are kept in shared memory. Longer sums are in global memory, outside the job's
+/// arena.
 inline constexpr int words_in_shared = 3;
 
 /// Returns the bytes of `copies` copies of the 32-bit counters and, with weights, of one sum per slot. The result is a
@@ -38,7 +38,7 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// The number of words of scratch memory for the validation of points and weights.
+/// To validate points and weights, a job needs this number of words of scratch memory.
 inline constexpr std::int64_t scratch_words = cuda::column_range_words(dimension_limit);
 
 /// Returns the device bytes of the points' columns, their weights, the edges, the histogram and the scratch.

@@ -582,7 +582,7 @@ __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies, job.histogram);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-  // One of `parts` consecutive first points belongs to the part of this GPU.
+  // One of every `parts` consecutive first points belongs to the part of this GPU.
   const FirstPoint<T, weighted> first(job,
                                       (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * job.parts + job.part);
   const std::int64_t end = first.exists ? job.end : 0;

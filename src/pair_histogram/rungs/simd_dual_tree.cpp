@@ -99,8 +99,9 @@ struct TreeView {
   float longest[dimension_limit];   // greatest separation per column, in cells
   const std::uint16_t* low_slots;   // slot at the lower end of each cell; null if cells are bins
   const std::uint16_t* high_slots;  // slot at the upper end of each cell
-  std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
-  std::uint32_t unsettled;          // slot number that marks a pair of boxes as not settled
+  // added to a slot number to get the histogram's slot: 1 if cells are bins, otherwise 0
+  std::uint32_t first_slot;
+  std::uint32_t unsettled;  // slot number that marks a pair of boxes as not settled
   // Three arrays, indexed by slot: how many pairs of two nodes, of two leaves, and of a point and a leaf were settled.
   std::uint64_t* counts[3];
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
@@ -486,7 +487,8 @@ class Tree {
     }
   }
 
-  // Recursively halves a range across its longest side, at multiples of whole leaves. Ends early after a stop request.
+  // Splits a range of points recursively into halves, across its longest side. The borders of the halves are at
+  // multiples of whole leaves. Ends early after a stop request.
   void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
     if (count <= leaf_points || stop.stop_requested()) return;
@@ -694,7 +696,8 @@ class TreeCounter {
     tree_.after_edge = after_edge_.data();
   }
 
-  // Moves the pairs that are not before a slot's lower edge from the previous slot to this slot.
+  // Until now, pairs that are not before a slot's lower edge were counted in the previous slot. Moves these pairs to
+  // the slot.
   void gather_after_edges() {
     for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
       const std::uint64_t pairs = std::exchange(after_edge_[at], 0);

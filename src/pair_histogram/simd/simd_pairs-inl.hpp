@@ -64,7 +64,7 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
 }
 
 // Returns squared distances in a triclinic cell. If the difference of two coordinates is within four steps of half a
-// turn, the canonical rule may round its fraction in the other direction. Two such points are at least half a height
+// turn, this function and the canonical rule may choose different images. Two such points are at least half a height
 // apart, up to rounding. The function then returns a distance at the last edge, which makes the pair doubtful.
 HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                        std::int64_t place) {
@@ -121,7 +121,7 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Sets the lanes from number `keep` on to a distance that is certainly beyond the bins, because these lanes hold no
+// Sets lane `keep` and all later lanes to a distance that is certainly beyond the bins, because these lanes hold no
 // pairs.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
@@ -181,7 +181,8 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// Adds the products of one weight and a vector of weights to the sums of the slots of these cells.
+// Multiplies the weight `first` by each weight in `second`. Adds each product to the sum of the slot of the
+// corresponding cell in `cells`.
 HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
                               const std::int64_t* second) {
   const auto add = [&](int words, const auto& add_product) {

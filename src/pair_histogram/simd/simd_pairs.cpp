@@ -152,8 +152,8 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a few roundings. The error of each rounding is at most proportional to the extent of all
-  // positions.
+  // Computing a position takes a few roundings. The error of each rounding is at most a small multiple of the extent of
+  // all positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
     double most = 0;  // the greatest sum of a fraction's terms; kernels need fractions with errors below 2^-30
@@ -339,7 +339,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.owner = this;
 }
 
-// Allocates several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
+// Allocates several copies of the counters, so that neighbouring lanes with equal numbers do not wait for each other.
 template <class T>
 void FilterCounters<T>::set_up_counters() {
   counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;

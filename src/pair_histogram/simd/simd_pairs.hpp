@@ -41,8 +41,8 @@ struct DoubtfulPair {
 constexpr std::int64_t doubt_limit = 2048;  // length at which the queue is emptied
 constexpr std::int64_t doubt_room = 256;    // number of entries that one step of a kernel may add beyond the limit
 
-/// The value of the kernels' parameter D, the number of dimensions, that selects a triclinic cell. (The cell itself has
-/// three dimensions.)
+/// The kernels' parameter D is the number of dimensions. This value of D selects a triclinic cell, which has three
+/// dimensions.
 constexpr int in_a_cell = 4;
 
 enum class FilterCoordinates : std::uint8_t {
@@ -118,7 +118,7 @@ struct FilterPlan {
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
-  /// The sum of the magnitudes of a triclinic cell's vectors in each column.
+  /// For each column: the sum of the magnitudes that a triclinic cell's vectors have in this column.
   std::array<double, dimension_limit> spread_{};
   double placing_ = 0;  ///< upper limit of the error of a position in a triclinic cell, in units of length
 };

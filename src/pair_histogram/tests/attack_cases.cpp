@@ -33,7 +33,8 @@ class Maker {
 
  private:
   static double number(T value) { return static_cast<double>(value); }
-  static T clamped(double value) {  // limits coordinates, so that a box two or three times their size is in range
+  // limits coordinates, so that T can represent a box that is two or three times as large
+  static T clamped(double value) {
     const double limit = sizeof(T) == 4 ? 1e37 : 0x1p498;
     return static_cast<T>(std::clamp(value, -limit, limit));
   }
@@ -183,7 +184,8 @@ class Maker {
         made_.points[row] = made_.points[row / 2];
   }
 
-  /// Replaces the vectors by longer vectors of the same lattice, up to rounding, in another order.
+  /// Replaces the vectors by longer vectors that span the same lattice, up to rounding. Changes the order of the
+  /// vectors.
   void skew_cell() {
     made_.kind += "; long vectors";
     std::vector<double>& cell = made_.options.box;

@@ -42,7 +42,8 @@ struct ReferenceCell {
     for (;;) {
       take_shares();
       std::size_t shortened = 0;
-      double times[3] = {0, 0, 0};  // multiples of the other reciprocal vectors that were added to the shortened one
+      // these multiples of the other two reciprocal vectors were added to the shortened one
+      double times[3] = {0, 0, 0};
       if (!find_step(shortened, times)) return;
       for (std::size_t vector = 0; vector < 3; ++vector) {
         if (times[vector] == 0) continue;

@@ -311,7 +311,7 @@ class PairHistogram(Case):
         for text in ("7", "-8", "7:", "3:3", "5:2", "2:5:-1"):
             self.refused(3, *job, "--frames=" + text, says=["t.xyz", "--frames " + text, "none of its 7 frames, counted from 0"])
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), *job[2:], "--frames", "0", says=["no trajectory"])
-        # The command does not read frames after the last wanted one, and does not parse atoms of skipped frames.
+        # The command does not read frames after the last wanted frame, and does not parse atoms of skipped frames.
         broken = self.file("b.xyz", "2\n\nH 0 0 0\nH x 0 0\n2\n\nH 0 0 0\nH 1.5 0 0\nrubbish\n")
         self.assertEqual(self.counts(broken, *job[2:], "--frames", "1")["counts"][1], 1)
         self.refused(3, "pair-histogram", broken, *job[2:], "--frames", "0:2", says=["b.xyz:4"])

@@ -342,11 +342,10 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// In a short job of a fast rung, the last report may be the only one. The reason is that the rung chooses its portions
-// itself, and that only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of
-// several launches.
+// In a short job of a fast rung, the last report may be the only one, because the rung chooses its portions itself and
+// only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
-  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a portion of a thread has
+  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a thread counts in one portion
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
     if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
@@ -629,8 +628,8 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
-/// Returns the sums of products of weights in bins of width 1, computed by all variants. The points are on a line with
-/// spacing 1.
+/// Returns the sum of the products of weights for each bin of width 1. All variants must compute the same sums. The
+/// points are on a line with spacing 1.
 std::vector<double> sums_of(const std::vector<double>& values) {
   Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
   Buffer<double> weights(points.rows());

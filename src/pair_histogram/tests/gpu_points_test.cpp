@@ -24,7 +24,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Holds points, others and both weights on the GPU. Each pointer is `offset` elements past the start of its
+/// Holds points, others and the weights of both on the GPU. Each pointer is `offset` elements past the start of its
 /// allocation.
 template <class T>
 class ProblemOnDevice {
@@ -72,6 +72,20 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(pair_histogram, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
+/// Lists of several GPUs: one GPU that plays several, and all GPUs of the machine if there are several.
+std::vector<std::vector<int>> lists_of_gpus() {
+  std::vector<std::vector<int>> lists{{0, 0}, {0, 0, 0}};
+  std::vector<int> all;
+  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+    if (gpu.usable) all.push_back(gpu.index);
+  if (all.size() > 1) {
+    lists.push_back(all);
+    lists.push_back({all[1], all[0]});
+    lists.push_back({all[1], all[1]});
+  }
+  return lists;
+}
+
 PairHistogramResult by_the_host(MatrixView<const double> points, const PairHistogramJob<double>& options) {
   Execution execution;
   execution.device = Device::cpu;
@@ -92,16 +106,6 @@ TEST_F(OnGpu, points_there_are_counted_there) {
       pair_histogram_memory({.points = 300, .element_bytes = 8}, bins_of(0.5, 30), by("cuda_filter"));
   EXPECT_EQ(in_place.host, copied.host);
   EXPECT_EQ(in_place.device + 300 * 3 * sizeof(double), copied.device);
-}
-
-TEST_F(OnGpu, several_gpus_need_points_in_host_memory) {
-  const Matrix<double> points = uniform(300, 3);
-  const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
-  Execution execution;
-  execution.gpus = {0, 0};
-  EXPECT_TRUE(
-      contains(error_of<UnsupportedError>([&] { there.count(execution); }),
-               "points: they are on GPU 0, and several ranks or GPUs need them in host memory; copy them there"));
 }
 
 TEST_F(OnGpu, rows_with_room_between_them) {
@@ -143,6 +147,12 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
     if (mask & 2) mixed.others = there.options().others;
     if (mask & 4) mixed.weights = there.options().weights;
     if (mask & 8) mixed.other_weights = there.options().other_weights;
+    for (const std::vector<int>& gpus : lists_of_gpus()) {
+      Execution several;
+      several.gpus = gpus;
+      const PairHistogramResult result = pair_histogram(mask & 1 ? there.points() : points.view(), mixed, several);
+      EXPECT_EQ(compare(result, truth), "") << "views on the GPU: " << mask << ", on " << gpus.size() << " GPUs";
+    }
     Execution execution;
     execution.device = Device::gpu;
     const PairHistogramResult result =
@@ -150,6 +160,57 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
     EXPECT_EQ(compare(result, truth), "") << "views on the GPU: " << mask;
     EXPECT_TRUE(result.report.variant.starts_with("cuda")) << mask;
   }
+}
+
+TEST_F(OnGpu, points_with_room_between_them_on_several_gpus) {
+  Matrix<double> wide(1500, 5);
+  const Matrix<double> points = uniform(1500, 3);
+  for (std::int64_t row = 0; row < 1500; ++row) std::copy_n(points.row(row), 3, wide.row(row));
+  const MatrixView<const double> rows(wide.data(), 1500, 3, 5);
+  const PairHistogramJob<double> options = bins_of(0.3, 20);
+  const PairHistogramResult truth = by_the_host(rows, options);
+  const ProblemOnDevice<double> there(rows, options, 1);
+  for (const std::vector<int>& gpus : lists_of_gpus()) {
+    Execution execution;
+    execution.gpus = gpus;
+    EXPECT_EQ(compare(there.count(execution), truth), "") << gpus.size() << " GPUs";
+  }
+}
+
+TEST_F(OnGpu, several_gpus_wait_for_the_work_in_the_stream) {
+  const Matrix<double> points = uniform(5000, 3);
+  const PairHistogramResult truth = by_the_host(points.view(), bins_of(0.3, 20));
+  for (const std::vector<int>& gpus : lists_of_gpus()) {
+    const tests::LateOnDevice<double> late(points);
+    Execution execution = late.execution();
+    execution.gpus = gpus;
+    EXPECT_EQ(compare(pair_histogram(late.view(), bins_of(0.3, 20), execution), truth), "") << gpus.size() << " GPUs";
+  }
+}
+
+TEST_F(OnGpu, several_gpus_refuse_what_one_cannot_do) {
+  const Matrix<double> points = uniform(100, 3);
+  const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 5));
+  Execution execution = by("simd_cells");
+  execution.gpus = {0, 0};
+  std::string message = error_of<UsageError>([&] { there.count(execution); });
+  EXPECT_TRUE(contains(message, "variant 'simd_cells' runs on the CPU, but the GPU was asked for")) << message;
+  execution.variant = "cuda_naive";
+  message = error_of<UnsupportedError>([&] { there.count(execution); });
+  EXPECT_TRUE(contains(message, "'cuda_filter'")) << message;
+  execution.variant = {};
+  const MatrixView<const double> nowhere(points.data(), 100, 3, MemoryPlace::on_gpu(999));
+  message = error_of<UnsupportedError>([&] { pair_histogram(nowhere, bins_of(0.5, 5), execution); });
+  EXPECT_TRUE(contains(message, "points: the view says that they are on GPU 999")) << message;
+  const MatrixView<const double> malformed(nullptr, 100, 3, here);
+  EXPECT_THROW(pair_histogram(malformed, bins_of(0.5, 5), execution), UsageError);
+  const MatrixView<const double> false_view(points.data(), 100, 3, here);
+  message = error_of<UsageError>([&] { pair_histogram(false_view, bins_of(0.5, 5), execution); });
+  EXPECT_TRUE(contains(message, "not memory of a GPU")) << message;
+  const MemoryEstimate in_place =
+      pair_histogram_memory({.points = 300, .element_bytes = 8, .place = here}, bins_of(0.5, 30), execution);
+  const MemoryEstimate copied = pair_histogram_memory({.points = 300, .element_bytes = 8}, bins_of(0.5, 30), execution);
+  EXPECT_EQ(in_place.device + 300 * 3 * sizeof(double), copied.device);
 }
 
 // There are enough pairs for several launches of cuda_filter. The expected counts come from simd_cells, which is fast.

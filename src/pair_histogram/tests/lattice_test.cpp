@@ -75,7 +75,7 @@ Vectors short_vectors(Random& random, std::size_t shape) {
   }
 }
 
-/// Returns other vectors of the same lattice. These vectors are long, in any order, and left- or right-handed.
+/// Returns long vectors that span the same lattice. Their order is arbitrary, and they are left- or right-handed.
 Vectors skewed(Vectors v, Random& random) {
   constexpr std::int64_t most = 20000;
   for (int step = 0; step < 4; ++step) {

@@ -69,7 +69,7 @@ class TrajectoriesOfMdanalysis(Case):
         return triclinic_vectors(np.array(dimensions, np.float64), dtype=np.float64)
 
     def compare(self, path, ending):
-        """Returns a pair: the kind of the outcome, and the error or the reason of the refusal, if any."""
+        """Returns a pair: the kind of the outcome, and the error or the reason for the refusal, if any."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

@@ -1,4 +1,5 @@
-"""Compares boxes and frames of `gradus pair-histogram` with sums over images in plain Python. tests/cli/run.py runs this."""
+"""Tests the boxes and frames of `gradus pair-histogram`. Compares the results with sums over periodic images in plain
+Python. tests/cli/run.py runs this file."""
 
 import itertools
 import json
@@ -10,7 +11,7 @@ from kit import Case, content, gradus, write_npy
 
 
 def nearest(first, second, vectors):
-    """Returns the distance to the nearest of the images up to two vectors away."""
+    """Returns the distance to the nearest image. Tries all images up to two vectors away."""
     best = math.inf
     for times in itertools.product(range(-2, 3), repeat=len(vectors)):
         apart = [a - b for a, b in zip(first, second)]
@@ -334,7 +335,8 @@ class OpenDirections(TrajectoryCase):
         self.assertEqual(self.answer(away, *job)["counts"], right)
 
     def test_slabs_in_every_orientation(self):
-        """Tests cells with any open vector, for planes along the axes and oblique planes."""
+        """Tests slabs along the axes and oblique slabs. The open vector of the cell is zero, perpendicular to the slab,
+        or arbitrary."""
         job = ("--bin-width", 1, "--bins", 4)
         for seed, (a, b) in enumerate(((([12, 0, 0], [5, 11, 0])), ([8, 8, 0], [0, 9, 9]), ([0, 0, 11], [12, 3, 2]))):
             normal = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

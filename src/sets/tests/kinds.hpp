@@ -13,7 +13,7 @@
 
 namespace gradus::sets_detail {
 
-/// A kind of set. Set<...> is the type for a key, a comparison, an allocator and a policy.
+/// A kind of set. Set<...> is the type of the set for the given key, comparison, allocator and policy.
 struct Coarse {
   static constexpr bool is_ordered = true;
   static constexpr bool reclaims = false;

@@ -65,7 +65,7 @@ struct Moody {
 TYPED_TEST(Malice, ExceptionsOfManyThreadsChangeNothing) {
   constexpr int keys = 6;
   constexpr int threads = 4;
-  constexpr int calls = 1000;  // limited, because the duration of the yields depends on other programs
+  constexpr int calls = 1000;  // few, because ShakenPolicy yields the CPU at random, and a yield may take long
   {
     typename TypeParam::template Set<Moody, std::less<>, std::allocator<Moody>, ShakenPolicy<>> set;
     std::array<std::array<int, keys>, threads> there{};  // for each thread and key: insertions minus erasures

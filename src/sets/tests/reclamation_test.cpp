@@ -65,7 +65,7 @@ TYPED_TEST(OfEpochs, GarbageIsFreedWhileTheSetIsUsed) {
   EXPECT_GT(set.garbage_bytes(), 0);
 }
 
-/// Shows the limit of epochs that the header describes. Hazard pointers do not have this limit.
+/// Shows the limitation of epochs that the header describes. Hazard pointers do not have this limitation.
 TYPED_TEST(OfEpochs, AThreadThatStopsHoldsBackAll) {
   TypeParam set;
   set.insert(Counted(50));

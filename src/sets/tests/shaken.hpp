@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// In some calls, lets other threads run for a short or a longer time.
+/// Some calls let other threads run, for a short or for a longer time. All other calls do nothing.
 inline void be_held_up() {
   static constinit std::atomic<std::uint32_t> threads{0};
   thread_local std::uint32_t state = 2654435761U * (1 + threads.fetch_add(1, std::memory_order_relaxed));

@@ -412,8 +412,8 @@ class EdgeListReader final : public EdgeReader {
                 "networkx.write_weighted_edgelist() writes the weights alone");
   }
 
-  /// Chooses the decimal point and the digit group separator. What the options leave open is decided by a sample of the
-  /// weights.
+  /// Chooses the decimal point and the digit group separator. If the options leave a choice open, a sample of the
+  /// weights decides it.
   void choose_format(std::size_t column) {
     const NumberStyle& style = options_.style;
     quoted_format_.group = style.group;

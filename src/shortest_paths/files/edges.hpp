@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -22,7 +20,7 @@
 
 namespace gradus::files {
 
-/// The largest number of vertices, which std::int32_t must be able to count.
+/// The largest number of vertices. It must fit std::int32_t.
 inline constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
 /// Thrown for an error in the current line.
@@ -53,35 +51,6 @@ inline const char* after_blanks(const char* at, const char* end) {
   const char* const next = skip_blanks(at, end);
   if (next == at && !at_line_end(at, end)) refuse_missing_blank(at, end);
   return next;
-}
-
-/// Parses the digits at `at` and returns the end of the number. With more than 19 digits, the value is undefined. Up to
-/// seven digits are parsed at once, because the branch at the end of a number is often mispredicted.
-inline const char* digits_at(const char* at, const char* end, std::uint64_t& value) {
-  constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
-  std::uint64_t word = 0;
-  if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
-    std::memcpy(&word, at, sizeof(word));
-    // Finds the first byte that is no digit. Digits are the bytes 0x30 to 0x39. Only these keep the high nibble 3 when
-    // 6 is added.
-    const std::uint64_t other =
-        ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
-    if (other != 0) {
-      const int digits = std::countr_zero(other) / 8;
-      value = 0;
-      if (digits == 0) return at;
-      // Moves the digits to the end of the word and fills its beginning with zeros. Then combines neighbouring digits
-      // into numbers of two, four and eight digits.
-      word = (word << (64 - 8 * digits)) & 0x0f * ones;
-      word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
-      word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
-      value = (word * (10'000 * 0x1'0000'0000 + 1)) >> 32;
-      return at + digits;
-    }
-  }
-  value = 0;
-  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<std::uint64_t>(*at - '0');
-  return at;
 }
 
 class EdgeBlock {

@@ -126,7 +126,7 @@ constexpr int rows_of_a_round = 64;
 // Relaxes all edges to each vertex. A thread may read a length that another thread improves concurrently, because each
 // value is the length of some route. A route that is already shorter than any route without cycles is not extended, so
 // nothing wraps. Launch shape: in x, one thread per vertex, which reads the vertex's column; in y, `rows_of_a_round`
-// rows each.
+// rows per block.
 template <class T>
 __global__ void __launch_bounds__(row_threads)
     lengthen_routes(DeviceGraph<T> graph, DeviceRound round, Length<T> greatest) {

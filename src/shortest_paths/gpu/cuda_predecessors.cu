@@ -378,7 +378,7 @@ constexpr int sources_of_a_block = 32 * sources_of_a_lane;
 constexpr int vertices_of_a_block = 32;
 static_assert(predecessor_depth % sources_of_a_block == 0);
 
-// Launch shape: blocks of 256 threads. x: 32 end vertices each; y: 128 sources each.
+// Launch shape: blocks of 256 threads. x: 32 end vertices per block; y: 128 sources per block.
 template <class Scalar>
 __global__ void __launch_bounds__(256)
     search_lists(Lists<Scalar> lists, Slab<Scalar> slab, std::int64_t n, Scalar greatest, std::int32_t* predecessors) {

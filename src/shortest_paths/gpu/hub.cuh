@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weig
   if (threadIdx.x % 32 == 0) atomicMin(&ways.to[vertex], best);
 }
 
-// Launch shape: in x, one thread per vertex, which reads its column; in y, `hub_rows` rows each.
+// Launch shape: in x, one thread per vertex, which reads its column; in y, `hub_rows` rows per block.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_from_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * hub_threads + threadIdx.x;

@@ -406,8 +406,8 @@ struct GridBarrier {
 
 /// Waits until all blocks arrive. Everything that any thread wrote before the barrier is visible to every thread after
 /// it. In each block, one thread takes part for the whole block. The arrival of this thread is a release operation, and
-/// its poll is an acquire operation. The block's barriers order the other threads before the arrival and after the
-/// poll.
+/// its poll is an acquire operation. The block's barriers place the earlier accesses of the other threads before the
+/// arrival, and their later accesses after the poll.
 __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
   target += gridDim.x;
   __syncthreads();

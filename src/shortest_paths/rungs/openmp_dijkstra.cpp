@@ -371,8 +371,8 @@ class Rows {
   Wider<T> distance_ = 0;
 };
 
-/// Solves the listed rows whose sums fit Key and returns the others. h holds the potentials of all vertices, or is
-/// empty.
+/// Solves the listed rows whose sums fit Key. Returns the listed rows whose sums do not fit. h holds the potentials of
+/// all vertices, or is empty.
 template <class Key, class W, class T>
 std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseProblem<T>& job, Rows<T>& rows,
                                    const std::vector<std::int64_t>& list, const std::stop_token& stop) {

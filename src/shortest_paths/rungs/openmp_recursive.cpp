@@ -4,8 +4,8 @@
 // are independent, and so are the sixth and seventh. Each of these pairs becomes two tasks. The other four calls wait
 // for their predecessors, so the longest chain of a block is six calls of half its side. Of the 8^d blocks at depth d =
 // log2(N / tile), 6^d form a chain. So on average at most (8/6)^d cores have work, however many cores there are. For N
-// = 4096 and tiles of 64, these are 5.6 cores. The order was designed for the cache of one core; this rung shows how it
-// limits parallelism.
+// = 4096 and tiles of 64, this limit is 5.6 cores. The order was designed for the cache of one core; this rung shows
+// how it limits parallelism.
 //
 // Work: N^3 relaxations; two pairs of tasks for each block that is larger than a tile. Memory: none except tasks.
 //

@@ -15,7 +15,7 @@ NONE = 2**31 - 1
 ROADS = [NONE, 5, 2, NONE, NONE, NONE, NONE, 1, NONE, 2, NONE, 9, NONE, NONE, NONE, NONE]
 
 
-# The interface for tests/cli/cli_test.py; see tests/cli/run.py.
+# Returns the jobs that tests/cli/cli_test.py runs: see tests/cli/run.py.
 def json_jobs(case):
     return {"shortest-paths": [write_npy(case.path("roads.npy"), "<i4", (4, 4), ROADS), "-o", case.path("paths")]}
 

@@ -65,8 +65,8 @@ class Graph:
         self.separator = choose.choice(";\t") if self.comma else choose.choice(",;\t ")
         pairs = [pair for pair in itertools.product(range(n), repeat=2) if pair[0] != pair[1]]
         chosen = choose.sample(pairs, min(len(pairs), choose.randint(n, 2 * n)))
-        # Every vertex must occur. Vertices 0, 1 and n - 1 get edges here, and the next line adds an edge of each vertex
-        # without edges.
+        # Every vertex must occur. Vertices 0, 1 and n - 1 get edges here, and the next line adds an edge for each
+        # vertex that still has none.
         chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]
         chosen += [pair for v in range(n) for pair in [(v, (v + 1) % n)] if not any(v in pair for pair in chosen)]
         lengths = [choose.randint(1, 40) / (4 if self.decimals else 1) for _ in chosen]
