@@ -140,7 +140,7 @@ constexpr ElementKind<Values> kind(std::string_view name) {
 }
 
 template <class Values>
-constexpr std::array<ElementKind<Values>, 0> kinds{};  // There are two tables: one for Reals, one for Numbers.
+constexpr std::array<ElementKind<Values>, 0> kinds{};  // two tables: one for Reals, one for Numbers
 
 template <>
 constexpr auto kinds<Reals> = std::to_array<ElementKind<Reals>>({

@@ -62,8 +62,8 @@ std::span<const ForeignFormat> foreign_formats();
 const ForeignFormat* foreign_format(std::string_view bytes, const std::string& path);
 
 /// If foreign_format() recognises a format, throws an error with the format's name and a remedy: UnsupportedError if
-/// the reader is Reader::frames, otherwise InputError. Each reader calls this
-/// function before parsing, after it has excluded the formats that it supports.
+/// the reader is Reader::frames, otherwise InputError. Each reader calls this function before parsing, after it has
+/// excluded the formats that it supports.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
 /// Returns "for example: " followed by a command for the file. `command` may contain the placeholders of Remedy::text.

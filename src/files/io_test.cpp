@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// While this object exists, a process of root has no permission to bypass file permissions.
+/// While this object exists, file permissions also apply to a process of root.
 class Unprivileged {
  public:
   Unprivileged() {

@@ -36,8 +36,8 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
 
 Points to_points(NpyArray&& array);
 
-/// Reads arrays of up to 64 dimensions, like read_npy() and parse_npy(). Returns views of arrays in C order and of
-/// arrays in Fortran order.
+/// Reads arrays of up to 64 dimensions, like read_npy() and parse_npy(). Arrays in Fortran order are viewed in place,
+/// too.
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});

@@ -36,7 +36,7 @@ constexpr std::size_t locator_size = 20;
 constexpr std::uint32_t directory_end_64 = 0x06064b50;
 constexpr std::size_t end_size_64 = 56;
 
-constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is in another field, which has 64 bits
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< stands for a number of 64 bits in another field
 
 struct Entry {
   std::string_view name;

@@ -38,8 +38,8 @@ __extension__ using UInt128 = unsigned __int128;
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
 
-/// An approximation of 10^-n by mantissa * 2^exponent. 10^-n is at least this number and less than (mantissa + 1) *
-/// 2^exponent; for n = 0, 10^-n is equal to this number. The highest bit of the mantissa is set.
+/// Approximates 10^-n by mantissa * 2^exponent. The highest bit of the mantissa is set. 10^-n is at least this number
+/// and less than (mantissa + 1) * 2^exponent. For n = 0, the number is exact.
 struct NegativePower {
   std::uint64_t mantissa = 0;
   int exponent = 0;

@@ -1,4 +1,4 @@
-// The k-means variants in ladder order, and the choice among them.
+// The k-means variants in the order of the ladder, and the choice among them.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -50,8 +50,8 @@ core::Rows<Variant> variants() { return table; }
 
 namespace {
 
-/// Returns shapes with few, some and many columns, to cover the variants that are specialised for certain numbers of
-/// columns.
+/// Returns shapes with few, some and many columns. Each variant that is specialised for certain numbers of columns
+/// supports one of these shapes.
 std::vector<Shape> usual_shapes() {
   std::vector<Shape> shapes;
   for (const std::int64_t dimensions : {2, 16, 128})
@@ -91,13 +91,13 @@ bool exceeds_gpu(const Variant& variant, const Shape& shape, const execution::Ma
 
 /// Returns the best GPU variant for the shape, even if this variant cannot run here.
 const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  // With about 260,000 points or more, ordering the points saves more time in about thirty iterations than it takes
-  // (docs/decisions/0025).
+  // If there are about 260,000 points or more and an ordered fit makes about thirty iterations, it takes less time to
+  // order the points than the order saves (docs/decisions/0025).
   const bool ordered = shape.points >= 1 << 18 && cuda_ordered_rung.supports(shape, machine) &&
                        fits_gpu(cuda_ordered_rung, shape, machine);
   const Variant& few_columns = ordered ? cuda_ordered_rung : cuda_small_dim_rung;
   // With more than eight columns, both variants for few columns (cuda_ordered and cuda_small_dim) compute as if there
-  // were sixteen columns. In this case, cuda_tensor is faster than both from about a hundred clusters on
+  // were sixteen columns. In this case, cuda_tensor is faster than both if there are more than about a hundred clusters
   // (docs/decisions/0021).
   // cuda_tensor can leave the points in host memory.
   const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128) ||
@@ -108,8 +108,8 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
 }  // namespace
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // The first use of the GPU in a process takes about 0.3 s. If an iteration or the seeding needs fewer multiply-adds
-  // than the following limits, the CPU finishes it within this time (docs/decisions/0020).
+  // The first use of the GPU in a process takes about 0.3 s. If an iteration and the seeding need fewer multiply-adds
+  // than the limits below, the CPU finishes each of them within this time (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
   constexpr double first_worth_a_gpu = 2e9;
   const bool much_work = shape.operations() >= worth_a_gpu || shape.first_operations() >= first_worth_a_gpu;
@@ -121,8 +121,8 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // A grid of cells is worthwhile from about ten thousand points on. In one dimension, it is also worthwhile with many
-  // clusters. simd_bounds itself decides when to use its bounds.
+  // A grid of cells is worthwhile if there are at least about ten thousand points. In one dimension, it is also
+  // worthwhile if there are many clusters. simd_bounds itself decides when it uses its bounds.
   constexpr std::int64_t many_on_a_line = 128;
   const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
   const bool grid = shape.dimensions <= grid_dim_limit &&

@@ -46,7 +46,8 @@ Case soup_case(const Setting& setting) {
           }};
 }
 
-/// Places a glider of each direction in each quarter of the grid. On a torus, the gliders cross every seam.
+/// Returns a case with a glider of each direction in each quarter of the grid. On a torus, the gliders cross every
+/// seam.
 Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std::int64_t generations) {
   return {"gliders " + name_of({height, width, boundary, generations}), [=](std::uint64_t) {
             CaseData data{LifeGrid(height, width), {}};
@@ -66,7 +67,8 @@ Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std
           }};
 }
 
-/// Places blocks, blinkers and gliders at random on the plane. The gliders may hit or pass the other patterns.
+/// Returns a case with blocks, blinkers and gliders at random places on the plane. The gliders may hit or pass the
+/// other patterns.
 Case islands_case(std::int64_t generations) {
   return {"islands " + std::to_string(generations), [=](std::uint64_t seed) {
             CaseData data{LifeGrid(200, 230), {}};
@@ -86,7 +88,7 @@ Case islands_case(std::int64_t generations) {
           }};
 }
 
-/// Draws a rule uniformly. On the plane, half of the cases use a rule without B0.
+/// Returns a random rule for case number `number`. On the plane, half of the cases use a rule without B0.
 Case random_rule(int number) {
   return {"random rule " + std::to_string(number), [number](std::uint64_t seed) {
             const core::Philox random(seed, 1000 + static_cast<std::uint64_t>(number));
@@ -107,8 +109,8 @@ std::vector<Case> make_cases() {
   using enum LifeBoundary;
   std::vector<Case> all;
   for (const LifeBoundary boundary : {dead, torus, plane}) {
-    // Small grids. Their rows are up to one cell longer than a word, and on the smallest tori a cell may count twice as
-    // a neighbour.
+    // Small grids. Their rows are at most one cell longer than a word. On the smallest tori, a cell may be counted
+    // twice as a neighbour.
     for (const std::int64_t height : {1, 2, 3, 5})
       for (const std::int64_t width : {1, 2, 3, 31, 32, 33, 63, 64, 65})
         all.push_back(soup_case({height, width, boundary, 3, "B2/S12"}));
@@ -135,7 +137,8 @@ std::vector<Case> make_cases() {
   all.push_back(soup_case({40, 50, plane, 150}));
   all.push_back(soup_case({20, 20, plane, 130, "B02/S3"}));
   all.push_back(soup_case({12, 12, plane, 66, "B2/S"}));
-  // Runs that are long enough for passes of several generations, with several threads and several blocks per share.
+  // Runs that are long enough for several passes of several generations, with several threads, and with several blocks
+  // per thread.
   all.push_back(soup_case({300, 200, torus, 41}));
   all.push_back(soup_case({301, 333, dead, 41}));
   all.push_back(soup_case({270, 1024, torus, 9}));  // the rows of each thread's share fill cache lines exactly
@@ -214,8 +217,8 @@ std::string fault_in_window(const LifeGridView& first, const LifeGridView& resul
     return y >= 0 && x >= 0 && y < first.height && x < first.width;
   };
   const auto around = [](std::int64_t place, std::int64_t size) { return (place % size + size) % size; };
-  // The oracle's field. The field loses a cell at each side per generation. So at each side, it begins `reach` cells
-  // beyond the window.
+  // The oracle's field. It loses a cell at each side per generation, so it initially extends `reach` cells beyond the
+  // window on each side.
   const std::int64_t reach = options.generations;
   Field past{top - reach, left - reach, side + 2 * reach, side + 2 * reach, false, {}};
   for (std::int64_t y = past.top; y < past.top + past.height; ++y)

@@ -1,5 +1,5 @@
-// The cases on which every variant is compared with the oracle: in life_test, in `gradus verify`, and before any
-// timing. A case is a small grid with one difficult property.
+// The cases on which every variant is compared with the oracle: in life_test, in `gradus verify`, and before
+// measurements. A case is a small grid with one difficult property.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,9 @@ LifeGrid soup(std::int64_t height, std::int64_t width, double density, std::uint
 /// Compares cells, positions, background, population and hashes.
 std::string compare(const LifeResult& result, const LifeOptions& options, const Truth& truth);
 
-/// Checks a window of `side` x `side` cells of a bounded grid's result. The oracle recomputes the window from all cells
-/// that can influence it. Returns a description of the fault, or "" if there is none. The window may cross the border.
+/// Checks a window of `side` x `side` cells of a bounded grid's result. The oracle computes the window from all cells
+/// that can influence it. Returns a description of the fault, or "" if there is none. The window may extend beyond the
+/// border.
 std::string fault_in_window(const LifeGridView& first, const LifeGridView& result, const LifeOptions& options,
                             std::int64_t top, std::int64_t left, std::int64_t side);
 

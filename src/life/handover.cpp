@@ -12,7 +12,8 @@ namespace gradus::life_detail {
 
 namespace {
 
-/// Tries to complete the run with `hashlife`. Returns nothing if this exceeds the time limit or the available memory.
+/// Tries to complete the run with `hashlife`. Returns nothing if `hashlife` exceeds the time limit or the available
+/// memory.
 std::optional<Solved> attempt(const World& world, const Job& job, const Variant& hashlife, double seconds) {
   const Execution& execution = *job.execution;
   const std::int64_t done = world.generation();

@@ -32,7 +32,7 @@ using ByPlace = std::unordered_map<Place, Value, PlaceHash>;
 
 }  // namespace
 
-/// The blocks of the next step, by position.
+/// The blocks after the current step, by position.
 class Islands::Collected {
  public:
   explicit Collected(std::size_t count) { places_.reserve(2 * count); }
@@ -66,7 +66,8 @@ Islands::Islands(const LifeGridView& cells, std::int64_t left, std::int64_t top)
 }
 
 int Islands::scale() const {
-  // If there are many blocks, they form a soup rather than islands. Larger steps then reduce the time for copying.
+  // If there are many blocks, they are more like a soup than like islands. With larger steps, it then takes less time
+  // to copy cells.
   return blocks_.size() < 512 ? 0 : blocks_.size() < 16384 ? 2 : 4;
 }
 
@@ -139,7 +140,7 @@ void Islands::advance(std::int64_t generations, const Advance& advance_grid) {
       });
       continue;
     }
-    // No cell outside this rectangle of whole words can be alive at the end of the step.
+    // At the end of the step, no cell outside of this rectangle of whole words can be alive.
     Box box{INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN};
     blocks([&](const Block& block) {
       std::uint64_t columns = 0;
@@ -165,7 +166,7 @@ void Islands::advance(std::int64_t generations, const Advance& advance_grid) {
     });
     advance_grid(grid.span(), generations);
 
-    // Converts the grid back to blocks and compares them with the previous ones.
+    // Converts the grid back to blocks, and compares them with the blocks before the step.
     std::int64_t words = 0;
     for (std::int64_t y = 0; y < grid.height(); ++y) {
       const std::uint64_t* const row = grid.words() + y * grid.stride();

@@ -1,5 +1,5 @@
-// The named rules of Life. Texts may use the names, and kernels are compiled for these rules. All other rules are given
-// by their lists and use a general network.
+// The named rules of Life. Texts may use their names, and kernels are compiled for them. All other rules are written as
+// two lists (B and S) and use a general network.
 #pragma once
 
 #include "gradus/life.hpp"

@@ -13,7 +13,7 @@ std::uint64_t mixed(std::uint64_t bits) {
   return bits ^ bits >> 31;
 }
 
-/// Follows the definition in the header: words of 64 cells, aligned to multiples of 64.
+/// Computes the hash as the header defines it: from words of 64 cells, aligned to multiples of 64.
 std::uint64_t hash_of(const Field& field) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> words;
   for (std::int64_t y = field.top; y < field.top + field.height; ++y)

@@ -8,7 +8,7 @@
 
 namespace gradus::life_detail {
 
-/// A rectangle of known cells, one byte each, and the state of all other cells.
+/// A rectangle of known cells, one byte each. All cells outside have the same state, which is stored, too.
 struct Field {
   std::int64_t top = 0;
   std::int64_t left = 0;
@@ -29,10 +29,10 @@ struct Truth {
   std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to N
 };
 
-/// Computes all generations one by one. On a plane, the field grows by a cell on each side per generation.
+/// Computes all generations one after another. On a plane, each generation extends the field by one cell on each side.
 Truth oracle(const LifeGridView& cells, const LifeOptions& options);
 
-/// Computes one generation. The grid keeps its size if it is bounded.
+/// Computes one generation. If the grid is bounded, it keeps its size.
 Field next_generation(const Field& now, LifeRule rule, LifeBoundary boundary);
 
 }  // namespace gradus::life_detail

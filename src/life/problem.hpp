@@ -1,4 +1,4 @@
-// Types that all variants of Life share: the job, its shape, and the table row.
+// Types that all variants of Life use: the job, its shape, and the table row.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class Job;
 
 namespace gradus::life_detail {
 
-/// The properties of a job that determine the variant and the memory estimate.
+/// The properties of a job that determine the variant and the estimate of its memory.
 struct Shape {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t generations = 1;
   LifeBoundary boundary = LifeBoundary::plane;
-  bool lights_up = false;  ///< true if the rule has B0: empty space comes alive
+  bool lights_up = false;  ///< true if the rule has B0, so that empty space comes alive
   bool stepwise = false;   ///< true if the driver examines each generation
   bool tree = false;
 
@@ -33,43 +33,43 @@ struct Shape {
   }
 };
 
-/// Generations of a grid with a border. For the plane, the driver uses grids with a `dead` boundary that are so large
-/// that no live cell can reach the border. Variants with RowFacts::plane support the plane directly.
+/// A job that computes generations of a bounded grid. For the plane, the driver uses grids with a `dead` boundary that
+/// are so large that no live cell can reach the border. Variants with RowFacts::plane need no such grids.
 struct Problem {
   LifeGridView cells;   ///< bits past the width may have any value
   LifeGridSpan result;  ///< same size as `cells`; may be the same memory
-  /// The rules of even steps, beginning with generation 1, and of odd steps. They differ only on the plane with a B0
-  /// rule. In this case, neither of them contains B0.
+  /// The rules of even and of odd steps. The first step, which computes generation 1, is even. The rules differ only on
+  /// the plane if the job's rule has B0. In this case, neither rule contains B0.
   LifeRule even;
   LifeRule odd;
   LifeBoundary boundary = LifeBoundary::dead;
   std::int64_t generations = 0;
-  std::stop_token stop;  ///< the job's stop token; core/stop.hpp explains polling
+  std::stop_token stop;  ///< the job's stop token; core/stop.hpp describes how to poll it
 
-  // For variants that support the plane: `tree` holds the cells as a tree, or is null. `left` and `top` are the place
-  // of the first cell or, if there is a tree, of its centre.
+  // For variants that support the plane. `tree` is null or contains the cells. `left` and `top` are the place of the
+  // first cell or, if there is a tree, of its centre.
   std::int64_t left = 0;
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;
 
-  cuda::Job* gpu = nullptr;  ///< set for a variant on a GPU; both grids are then on this GPU, in different memory
+  cuda::Job* gpu = nullptr;  ///< set for a GPU variant; both grids are then on this GPU, and do not overlap
 
   bool is_torus() const { return boundary == LifeBoundary::torus; }
   const LifeRule& rule_of(std::int64_t generation) const { return generation % 2 == 0 ? even : odd; }
 };
 
-/// The result on a plane, from variants that support it. Other variants write to Problem::result.
+/// The result of a variant that supports the plane. All other variants write to Problem::result.
 struct Solved {
   LifeGrid cells;
   std::int64_t left = 0;
   std::int64_t top = 0;
-  std::optional<LifeTree> tree;  ///< used if the bounding box of live cells is too large for a grid
+  std::optional<LifeTree> tree;  ///< set if the bounding box of the live cells is too large for a grid
   LifePopulation population;
 };
 
 /// The facts of a row that are specific to Life.
 struct RowFacts {
-  bool plane = false;  ///< true if the variant supports only the plane, without a driver's grid
+  bool plane = false;  ///< true if the variant supports only the plane, and needs no grid of the driver
 };
 
 /// The types of this room for core/ladder.hpp.
@@ -89,7 +89,7 @@ core::Rows<Variant> variants();
 /// The ladder, for code that does not know the problem.
 extern const core::Ladder ladder;
 
-/// Returns the default variant, a pure function of shape, machine and requested device. Throws UnsupportedError if a
+/// Returns the default variant. It depends only on shape, machine and requested device. Throws UnsupportedError if a
 /// GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 

@@ -87,7 +87,7 @@ LifeTree LifeTreeBuilder::finish(std::uint32_t root) {
 
 namespace {
 
-/// Builds a tree from blocks by sorting them in Morton order, in which the blocks of any square are contiguous.
+/// Builds a tree from blocks. Sorts the blocks in Morton order, because the blocks of each square are then contiguous.
 class BlocksToTree {
  public:
   BlocksToTree(std::vector<LifeBlock> blocks, const std::stop_token& stop) : blocks_(std::move(blocks)), stop_(stop) {}
@@ -95,7 +95,7 @@ class BlocksToTree {
   LifeTree make() {
     std::erase_if(blocks_, [](const LifeBlock& block) { return block.cells == 0; });
     if (blocks_.empty()) return builder_.finish(0);
-    std::uint64_t widest = 0;  // the largest distance of a coordinate from the centre; -1 counts like 0
+    std::uint64_t widest = 0;  // the largest distance between a coordinate and the centre; -1 counts like 0
     for (const LifeBlock& block : blocks_)
       for (const std::int64_t place : {block.x, block.y})
         widest |= static_cast<std::uint64_t>(place < 0 ? ~place : place);
@@ -107,7 +107,7 @@ class BlocksToTree {
       const auto ay = static_cast<std::uint64_t>(a.y) ^ sign;
       const auto bx = static_cast<std::uint64_t>(b.x) ^ sign;
       const auto by = static_cast<std::uint64_t>(b.y) ^ sign;
-      // The coordinate with the highest differing bit decides the order. On a tie, y decides.
+      // The coordinate with the highest differing bit determines the order. On a tie, y determines it.
       const bool by_x = (ay ^ by) < (ax ^ bx) && ((ay ^ by) & (ax ^ bx)) < ((ax ^ bx) & ~(ay ^ by));
       return by_x ? ax < bx : ay < by;
     });
@@ -175,7 +175,7 @@ class GridToTree {
                                  make(level - 1, x + half, y + half)});
   }
 
-  /// Returns 8 x 8 cells of the grid, beginning at (x, y). This place may be before the grid's first cell.
+  /// Returns 8 x 8 cells of the grid, beginning at (x, y). (x, y) may be outside of the grid.
   std::uint64_t cells_at(std::int64_t x, std::int64_t y) const {
     std::uint64_t cells = 0;
     for (std::int64_t row = std::max<std::int64_t>(-y, 0); row < std::min<std::int64_t>(8, cells_.height - y); ++row) {
@@ -242,8 +242,8 @@ class Movement {
       : tree_(tree), across_(-Int128{across}), down_(-Int128{down}), look_(stop, stopped) {
     const auto farther = static_cast<std::uint64_t>(std::max(std::abs(across), std::abs(down)));
     level_ = std::max(tree_.nodes[tree_.root].level, static_cast<std::int32_t>(std::bit_width(farther)) + 1) + 1;
-    // level_ is the level of the root of the moved tree. This root is a window onto the given root and the empty space
-    // around the given root.
+    // level_ is the level of the moved tree's root. This root is a window onto the given root and the empty space
+    // around it.
     while (tree_.nodes[tree_.root].level <= level_) expand(tree_);
     windows_.resize(static_cast<std::size_t>(level_) + 1);
   }
@@ -259,7 +259,7 @@ class Movement {
   }
 
  private:
-  /// If all outer parts are empty, returns the four inner parts, which surround the centre.
+  /// Returns the four inner parts, which surround the centre, if all outer parts are empty. Otherwise returns nothing.
   std::optional<std::array<std::uint32_t, 4>> inner_quarters(const std::array<std::uint32_t, 4>& whole) const {
     std::array<std::uint32_t, 4> inner{};
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
@@ -272,7 +272,7 @@ class Movement {
   }
 
   /// Returns bit `level` of the distance between a window and the first of its four squares. For the outermost window,
-  /// this distance is the distance of the move plus half of the side of the window.
+  /// the latter distance is the distance of the move plus half of the window's side.
   bool is_far(Int128 distance, std::int32_t level) const {
     if (level == level_ - 1) return distance >= 0;
     return (distance >> std::min(level, 126) & 1) != 0;
@@ -340,7 +340,7 @@ LifeTree moved(const LifeTree& tree, std::int64_t across, std::int64_t down, con
 
 namespace {
 
-/// The rows and columns of a square with live cells: [first, last]. In an empty extent, first > last.
+/// The rows and columns of a square that contain live cells: [first, last]. If there are no live cells, first > last.
 struct Extent {
   Int128 left = 0, right = -1, top = 0, bottom = -1;
 };

@@ -158,7 +158,7 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
 /// points.
 std::uint64_t exact_means_bytes(const Shape& shape);
 
-/// Returns true for each cluster that has a point with positive weight.
+/// Returns one element per cluster, which is true if the cluster has a point with positive weight.
 template <class T>
 std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
 
@@ -219,8 +219,8 @@ class Lloyd {
     else return engine_.sums();
   }
 
-  /// Runs work(words) on each rank, which fills `extra` words (at most core::accumulator_limbs). Then adds up the
-  /// engines' sums, and also these words, over the ranks. Returns the totals of the words.
+  /// Calls work(words) on each rank. `words` are `extra` words (at most core::accumulator_limbs), which work() fills.
+  /// Then adds up the engines' sums, and also these words, over the ranks. Returns the totals of the words.
   template <class Work>
   std::span<const std::uint64_t> add_up(std::size_t extra, const Work& work) requires takes_ranks {
     const std::span<std::uint64_t> words = total_->words();
@@ -289,7 +289,7 @@ class Lloyd {
   void resume(const FitState<T>& done) {
     if (result_.labels.size() == 0) make_labels();
     result_.centroids = Matrix<T>::copy_of(done.before.view());
-    whole_pass();  // computes the labels; the pass has no other effect
+    whole_pass();  // computes the labels; the other results of the pass are not used
     result_.centroids = Matrix<T>::copy_of(done.centroids.view());
     result_.history = done.history;
     result_.iterations = static_cast<int>(done.history.size());

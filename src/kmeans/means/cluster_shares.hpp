@@ -66,7 +66,7 @@ struct UpdatedClusters {
   MatrixView<T> centroids;
 };
 
-/// The message format of a share: one array after another. Every array is as long as the largest share needs it.
+/// The message format of a share: one array after another. Each array has the length that the largest share needs.
 template <class T>
 class ShareMessage {
  public:

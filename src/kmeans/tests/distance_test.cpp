@@ -1,4 +1,4 @@
-// Tests that distances computed in bulk have the same bits as the plain chain, on every instruction set of this
+// Tests that the distances of many points have the same bits as the plain chain, on every instruction set of this
 // machine.
 #include "kmeans/assign/distance.hpp"
 

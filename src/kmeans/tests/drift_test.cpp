@@ -1,4 +1,5 @@
-// Checks that the files of the rungs, the table of variants and the documents agree. Also tests the check itself.
+// Checks that the files of the rungs, the table of variants and the documents agree. Also tests drift(), the check
+// itself.
 #include <gtest/gtest.h>
 
 #include "kmeans/problem.hpp"
@@ -18,7 +19,7 @@ TEST(ladder_drift, files_table_and_documents_agree) {
   for (const std::string& line : drift(room)) ADD_FAILURE() << line;
 }
 
-// The tests below check the check itself: it must report each item that was removed or added.
+// The tests below add or remove items. drift() must report each of these changes.
 TEST(ladder_drift, notices_a_missing_table_row) {
   Room room = this_room();
   room.table.pop_back();

@@ -1,5 +1,5 @@
-// Tests that the 8-bit copy never changes an initial centroid. On thousands of random problems, the choice has the same
-// bits as with the plain cover (seeding/cover.hpp), on any number of threads.
+// Tests that the 8-bit copy never changes an initial centroid. On thousands of random problems, with any number of
+// threads, the choice must be the same as with the plain cover (seeding/cover.hpp).
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -32,7 +32,8 @@ std::int64_t between(Random& random, std::int64_t least, std::int64_t most) {
 double normal(Random& random) { return std::normal_distribution<double>()(random); }
 double uniform(Random& random) { return std::uniform_real_distribution<double>(-1, 1)(random); }
 
-/// The largest and the smallest exponent of the values. With the largest exponent, squared distances do not overflow.
+/// The largest and the smallest exponent of the values. Even with the largest exponent, squared distances do not
+/// overflow.
 template <class T>
 constexpr int highest_exponent = sizeof(T) == 4 ? 120 : 490;
 template <class T>
@@ -142,7 +143,7 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
     Random random(problem);
     const auto kind = static_cast<std::int64_t>(problem) % kind_count;
     const std::int64_t d = problem % 5 == 0 ? between(random, 1, 8) : between(random, 9, 200);
-    // Uses several threads only for problems with enough work.
+    // Only problems with enough work use several threads.
     const bool large = problem % 32 == 31;
     const std::int64_t n = large ? std::min<std::int64_t>(400000 / d, 6000) : between(random, 1, 400);
     const std::int64_t k = between(random, 1, std::min<std::int64_t>(n, problem % 7 == 0 && !large ? n : 24));
@@ -165,8 +166,8 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
   }
 }
 
-// Tests the bound itself: the canonical distance of an excluded candidate must not be below the limit, not even by one
-// ulp.
+// Tests the bound itself: if a candidate is excluded, its canonical distance must not be below the limit, not even by
+// one ulp.
 TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
   using T = TypeParam;
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
@@ -192,7 +193,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
     const auto distance = [&](std::int64_t row, std::size_t candidate) {
       return squared_distance(std::as_const(points).row(row), candidates[candidate], d);
     };
-    // Each row's limit is its distance to some candidate, either unchanged, one ulp larger, one ulp smaller, or halved.
+    // The limit of a row is its distance to some candidate: unchanged, one ulp larger, one ulp smaller, or halved.
     std::vector<double> limits;
     for (std::int64_t row = 0; row < n; ++row) {
       double limit = distance(row, static_cast<std::size_t>(between(random, 0, trials.count() - 1)));
@@ -224,7 +225,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
             ruled_out += !is_open;
             if (is_open) continue;
             // A candidate may be excluded if its distance is not below the limit. find_nearest() may also exclude a
-            // candidate if another candidate is nearer.
+            // candidate if some other candidate is nearer.
             const double mine = distance(row, candidate);
             const bool right = nearest ? mine > least || mine >= limits[static_cast<std::size_t>(row)]
                                        : mine >= limits[static_cast<std::size_t>(row)];
@@ -234,7 +235,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
         }
       }
   }
-  // If few candidates were excluded, the test would check almost nothing.
+  // If only few candidates were excluded, the test would check almost nothing.
   EXPECT_GT(ruled_out, all / 10) << "of " << all;
 }
 
@@ -258,7 +259,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
     std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(d)));
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel) rows.copy_panel(panel, scratch.data());
     if (problem % 5 != 0) rows.make_rests();
-    // The candidates are points, or means of two points. Means of two points are close together.
+    // The candidates are points or means of two points. The means are close to each other.
     const std::int64_t count = between(random, 1, few_candidates);
     Matrix<T> centroids(count, d);
     for (std::int64_t cluster = 0; cluster < count; ++cluster) {
@@ -308,7 +309,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
         }
       }
   }
-  // If few rows were settled, the test would check almost nothing.
+  // If only few rows were settled, the test would check almost nothing.
   EXPECT_GT(settled, all / 4) << "of " << all;
   EXPECT_GT(settled_by_two, looked_at_twice / 10) << "of " << looked_at_twice;
 }

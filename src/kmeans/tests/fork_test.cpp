@@ -1,5 +1,5 @@
-// Tests jobs in forked children. There is only one test, because results depend on what the process did before the
-// fork.
+// Tests jobs in forked children. There is only one test, because the results depend on what the process has done before
+// the fork.
 #include <gtest/gtest.h>
 
 #include <string>

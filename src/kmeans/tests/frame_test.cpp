@@ -57,8 +57,8 @@ MatrixView<const T> view(const Matrix<T>& values) {
   return values.view();
 }
 
-// Returns random integers. A sum of a few thousand such integers is exact in any order, so even the teaching rungs give
-// the same bits as the oracle.
+// Returns random integers. Any sum of a few thousand of them is exact, so even the teaching rungs have the same bits as
+// the oracle.
 template <class T>
 Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t seed, std::uint64_t below = 1000) {
   Matrix<T> points(rows, columns);
@@ -94,7 +94,7 @@ Execution with_threads(int threads) {
 
 class Frame : public tests::WithRow<Variant> {
  protected:
-  /// Returns the largest number of columns up to `wanted` that the variant supports.
+  /// Returns the largest number of columns that the variant supports, but at most `wanted`.
   std::int64_t columns(std::int64_t wanted) const {
     while (!GetParam()->supports(Shape{100, wanted, 3, 8, false}, execution::this_machine())) --wanted;
     return wanted;
@@ -154,7 +154,8 @@ TEST_P(Frame, empty_cluster_is_kept_where_asked) {
 TEST_P(Frame, empty_cluster_moves_to_the_farthest_point) {
   const EmptyThird data;
   const KMeansResult<double> result = kmeans(view(data.points), from(data.first), on(2));
-  // The point 19 is 8 away from its centroid 11; every other point is at most 1 away from its centroid.
+  // The point 19 has the distance 8 from its centroid 11. Every other point has at most the distance 1 from its
+  // centroid.
   EXPECT_EQ(result.centroids(2, 0), 19);
   EXPECT_EQ(result.centroids(1, 0), 11);  // the mean of 10, 11 and 12, without the relocated 19
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 3, 1}));
@@ -162,8 +163,8 @@ TEST_P(Frame, empty_cluster_moves_to_the_farthest_point) {
 }
 
 TEST_P(Frame, of_equally_far_points_the_lowest_row_moves) {
-  // Rows 1, 2 and 4 are all at distance 5 from their nearest centroids. Rows 1 and 4 have the same centroid, row 2
-  // another one.
+  // Rows 1, 2 and 4 all have the distance 5 from their nearest centroids. Rows 1 and 4 belong to one centroid, row 2
+  // belongs to another centroid.
   const Matrix<double> points = matrix<double>(6, 2, {0, 0, 3, 4, 100, 5, 100, 0, 0, -5, 100, 1});
   const Matrix<double> first = matrix<double>(3, 2, {0, 0, 100, 0, 0, 9000});
   KMeansJob<double> options = from(first);
@@ -274,7 +275,7 @@ TEST_P(Frame, stop_rules) {
   options.tolerance = 1e-3;
   const KMeansResult<double> settled = kmeans(view(points), options, on(2));
   EXPECT_EQ(settled.stop_reason, KMeansStopReason::centroids_settled);
-  // The columns are uniform in 0 .. 999, so their variance is near 1000^2 / 12.
+  // The columns are uniform between 0 and 999, so their variance is near 1000^2 / 12.
   EXPECT_LE(settled.history.back().shift, 1.1 * 1e-3 * 1e6 / 12);
   EXPECT_GT(settled.history.at(settled.history.size() - 2).shift, 0.9 * 1e-3 * 1e6 / 12);
 }
@@ -289,7 +290,7 @@ TEST_P(Frame, inertia_never_rises) {
       EXPECT_TRUE(result.history[step].inertia <= result.history[step - 1].inertia * (1 + 1e-12))
           << "iteration " << step;
     EXPECT_TRUE(result.inertia <= result.history.back().inertia * (1 + 1e-12));
-    // These inertias are equal up to rounding, because the fit converged.
+    // The two inertias are equal up to rounding, because the fit has converged.
     EXPECT_TRUE(std::abs(result.inertia - result.history.back().inertia) <= 1e-12 * result.inertia);
   }
 }
@@ -298,7 +299,7 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
   const Matrix<double> points = whole_numbers<double>(2500, 3, 6);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
   KMeansJob<double> options = from(first);
-  options.max_iterations = 4;  // the fit ends before convergence, so labels must be recomputed for the last centroids
+  options.max_iterations = 4;  // the fit ends early, so the labels must be computed again
   const KMeansResult<double> result = kmeans(view(points), options, on(3));
   std::vector<std::int64_t> counts(9);
   double inertia = 0;
@@ -362,8 +363,8 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   }
 }
 
-// The centroids were rounded when they were scaled to unit length. If predict scaled the centroids again, the tie would
-// be decided in another way.
+// The centroids were rounded when they were scaled to unit length. If the prediction scaled them again, the tie would
+// be decided differently.
 TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   if (columns(2) != 2) return;
   const Matrix<double> points = matrix<double>(8, 2, {10, 1, 12, 2, 1, 10, 2, 12, 7, 7, 4, 4, 3, 3, 4, 4});
@@ -377,8 +378,8 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, prediction and fit
-// must give the same bits.
+// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, the prediction and
+// the fit must have the same bits.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;
@@ -499,7 +500,7 @@ TEST_P(Frame, one_thread_or_many_give_the_same_where_sums_are_exact) {
   }
 }
 
-// The coordinates are fractions, so sums are rounded. The rounding must not depend on the timing of threads.
+// The coordinates are fractions, so sums are rounded. The rounding errors must not depend on the timing of threads.
 TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   Matrix<double> points = whole_numbers<double>(6000, 3, 11);
   for (std::int64_t index = 0; index < 18000; ++index) points.data()[index] = std::sqrt(points.data()[index]);
@@ -514,8 +515,8 @@ TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   }
 }
 
-// Permuting the points must permute their labels in the same way. Empty clusters are kept, because a relocation would
-// depend on the order of the rows.
+// If the points are permuted, their labels must be permuted in the same way. Empty clusters are kept, because a
+// relocation would depend on the order of the rows.
 TEST_P(Frame, permuting_points_permutes_labels) {
   const bool holds = rc::check("permuting points permutes labels", [this] {
     const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
@@ -549,8 +550,9 @@ TEST_P(Frame, permuting_points_permutes_labels) {
   EXPECT_TRUE(holds);
 }
 
-// Translating the points by a power of two must translate the result. The clusters are distant groups of four points
-// with integer coordinates, so that a float holds their means exactly, both before and after the translation.
+// If the points are translated by a power of two, the result must be translated in the same way. The clusters are
+// distant groups of four points with integer coordinates, so that a float holds their means exactly before and after
+// the translation.
 TEST_P(Frame, translating_by_a_power_of_two_changes_nothing) {
   const bool holds = rc::check("translating by a power of two changes nothing", [this] {
     const auto d = *rc::gen::inRange<std::int64_t>(1, columns(20));
@@ -620,7 +622,7 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
   EXPECT_EQ(best.restart, least - inertias.begin());
 }
 
-// Few different points. Their coordinates are integers, so that even sums in textbook arithmetic are exact.
+// Few different points. Their coordinates are integers, so that even sums with textbook arithmetic are exact.
 struct FewPoints {
   std::string name;
   Matrix<double> points;
@@ -656,7 +658,7 @@ TEST_P(Frame, fewer_different_points_than_clusters_are_accepted_where_asked) {
       for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
                                     KMeansInit::first, KMeansInit::given})
         for (const int restarts : {1, 3}) {
-          // Different points may have the same direction. The cosine metric would treat them as one point.
+          // Different points may have the same direction. They would be the same point for the cosine metric.
           if (metric == KMeansMetric::cosine && few.different != 1) continue;
           SCOPED_TRACE(few.name + ", init " + std::to_string(static_cast<int>(init)) + ", metric " +
                        std::to_string(static_cast<int>(metric)) + ", restarts " + std::to_string(restarts));
@@ -789,7 +791,7 @@ TEST_P(Frame, pinning_ends_with_the_job) {
   }
 }
 
-// The GPU delivers rows of three sums without padding. The host adds the padding.
+// The GPU delivers rows of three sums without padding, and the host adds the padding.
 TEST(ExactSums, takes_over_sums_without_gaps) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     const Matrix<double> points = whole_numbers<double>(50, d, 11);
@@ -824,7 +826,7 @@ TEST_P(Frame, memory_is_checked_before_the_job) {
   KMeansJob<double> options;
   options.clusters = 8;
   Execution execution = on(2);
-  execution.memory_limit = 1;  // leaves no memory for copies, which are optional
+  execution.memory_limit = 1;  // this limit leaves no memory for copies, which are optional
   const std::uint64_t needed = kmeans_memory({1000, 2, 8}, options, execution).host;
   execution.memory_limit = needed;
   EXPECT_NO_THROW(kmeans(view(points), options, execution));
@@ -862,10 +864,10 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
     execution.variant_options = {{"dump_graph", graph}};
     const std::string message = error_of<Error>([&] { kmeans(view(points), options, execution); });
     EXPECT_TRUE(contains(message, graph)) << message;
-    if (GetParam()->backend == core::Backend::cuda) return;  // for this variant, CUDA itself draws the graph
+    if (GetParam()->backend == core::Backend::cuda) return;  // for this variant, CUDA draws the graph
     EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
-    // Each point must be assigned by exactly one task. Every other task must depend on the start task, and the total
-    // task must depend on every other task.
+    // Exactly one task must assign each point. Every other task must depend on the start task, and the total task must
+    // depend on every other task.
     const std::regex range("assign points ([0-9]+) to ([0-9]+)");
     std::int64_t next = 0;
     for (std::sregex_iterator match(dot.begin(), dot.end(), range); match != std::sregex_iterator(); ++match) {
@@ -891,7 +893,7 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Invalid input and impossible options: the same errors for every variant
+// The tests below pass invalid input and impossible options. Every variant must report the same errors.
 
 const Matrix<double>& some_points() {
   static const Matrix<double> points = whole_numbers<double>(30, 3, 16);
@@ -998,7 +1000,7 @@ TEST(Refusal, points_on_a_gpu_where_there_is_none) {
   error_of<UnsupportedError>([&] { kmeans(view(points), options); });
 }
 
-// Only the variant decides where the memory of the arrays may be. It must not matter whether the machine has a GPU.
+// The variant alone decides where the memory of the arrays may be. It must not matter whether the machine has a GPU.
 TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
   const std::vector<double> weights(30, 1.0);
   std::vector<std::int32_t> labels(30);
@@ -1060,7 +1062,7 @@ TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
   const std::string message = error_of<OutOfMemoryError>(
       [&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
   EXPECT_TRUE(contains(message, "the memory limit allows only")) << message;
-  // The memory of the caller does not count towards the limit, but the copy with rows of unit length does.
+  // The caller's memory does not count towards the limit. The copy with rows of unit length counts.
   Matrix<double> distances(4000, 100);
   execution.memory_limit = 64000;
   const auto write = [&](KMeansMetric metric) {
@@ -1098,7 +1100,7 @@ TEST(FirstCentroids, are_refused_as_a_fit_would_be) {
 
 TEST(FirstCentroids, repeat_the_rows_that_there_are) {
   const Matrix<double> points = matrix<double>(8, 1, {5, 5, 7, 5, 7, 9, 9, 9});
-  // Four rows have positive weight. They hold two different points.
+  // Four rows have positive weight, but only two different points occur among them.
   const std::vector<double> weights{0, 1, 2, 1, 1, 0, 0, 0};
   KMeansJob<double> options;
   options.clusters = 7;
@@ -1185,14 +1187,14 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
   execution.variant = "sequental";
   const std::string message = error_of<UsageError>([&] { kmeans(view(some_points()), KMeansOptions{}, execution); });
   EXPECT_TRUE(contains(message, "'sequental'") && contains(message, "did you mean 'sequential'?")) << message;
-  // Hyphens are accepted in place of underscores, as on the command line.
+  // Hyphens are accepted instead of underscores, as on the command line.
   execution.variant = "openmp-reduce-first-touch";
   EXPECT_EQ(kmeans(view(some_points()), KMeansOptions{}, execution).report.variant, "openmp_reduce_first_touch");
 }
 
 TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
-  // The shared memory per block, in bytes, for three groups of GPUs: compute capability 8.6, 8.9 and 12.0; compute
-  // capability 8.0; compute capability 9.0 and 10.0.
+  // The shared memory per block, in bytes, for three groups of GPUs with these compute capabilities: 8.6, 8.9 and 12.0;
+  // 8.0; 9.0 and 10.0.
   for (const std::uint64_t shared : {101376, 166912, 232448}) {
     execution::Machine machine = tests::machine_with_gpu();
     execution::Gpu gpu = machine.gpus().front();
@@ -1213,18 +1215,18 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
     return kmeans_detail::choose(shape, machine, device).name;
   };
   EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_ordered");
-  // The points take 48 GB. The GPU has room for them once, but not twice.
+  // The points take 48 GB. The GPU's memory can hold them once, but not twice.
   EXPECT_EQ(name({1'500'000'000, 4, 64, 8, false}), "cuda_small_dim");
   EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim");
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // the CPU finishes before the GPU is ready
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false}), "simd_grid");
-  // With this number of clusters, the float filter leaves too many points undecided.
+  // With this many clusters, the float filter leaves too many points undecided.
   EXPECT_EQ(name({4000, 1, 129, 4, false}), "simd_grid");
   EXPECT_EQ(name({4000, 1, 128, 4, false}), "simd_small_dim");
   EXPECT_EQ(name({4000, 2, 129, 4, false}), "simd_small_dim");
-  // Choosing initial centroids by k-means++ adds work, which makes the use of the GPU worthwhile.
+  // With the choice of initial centroids by k-means++, there are enough operations for a GPU.
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");
   EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
@@ -1234,8 +1236,8 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_FALSE(name({1'900'000'000, 8, 64, 8, false}).starts_with("cuda"));
   EXPECT_EQ(name({1'900'000'000, 8, 64, 8, false}, Device::gpu), "cuda_tensor");
 
-  // In each of these two pairs, the tile counters fit in 32 bits for the first shape, and would overflow for the second
-  // shape. Memory would suffice for both shapes.
+  // Each of the next two pairs has two shapes. The tile counters fit in 32 bits for the first shape, and would overflow
+  // for the second shape. Memory would suffice for both shapes.
   EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_bounds");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");

@@ -1,5 +1,5 @@
-// Tests that points on a GPU give the same bits as points in host memory, for fits, initial centroids, predictions and
-// distances. Also tests error messages. On a machine without a GPU, the tests are skipped with a message.
+// Tests that fits, initial centroids, predictions and distances have the same bits for points on a GPU as for points in
+// host memory. Also tests error messages. On a machine without a GPU, the tests are skipped with a message.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -109,7 +109,7 @@ TEST_P(DeviceCases, double_equals_oracle) { check_cases<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(kmeans, DeviceCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-// If the points are on a GPU, a GPU variant is always selected. This test includes restarts, tolerance and k-means++.
+// If the points are on a GPU, a GPU variant is always selected. The test covers restarts, tolerance and k-means++.
 TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   const Matrix<float> points = normal_points<float>(5000, 6);
   const OnDevice<float> device(points.view());
@@ -137,7 +137,8 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
 }
 
-// Points are standardized in host memory, and criteria are computed there. These two steps must not change any bits.
+// Points on a GPU are copied to host memory to be standardized, and criteria are computed there. This must not change
+// any bits.
 TEST_F(OnGpu, standardized_fits_and_the_choice_of_k_have_the_bits_of_the_host) {
   constexpr std::int64_t n = 3000;
   const Matrix<float> points = normal_points<float>(n, 5);
@@ -191,7 +192,7 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(same_bits(result.centroids, kmeans(points.view(), options).centroids));
 }
 
-// The call must wait for the stream even if only its results are on the GPU. Otherwise, earlier work of the stream
+// The call must wait for the stream even if only its results are on the GPU. Otherwise, earlier work in the stream
 // could overwrite the results.
 TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   const Matrix<float> points = normal_points<float>(1000, 3);
@@ -316,13 +317,13 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_extremes) {
   check_first_centroids<T>(normal_points<T>(4000, 2), weights, "a heavy point", {1, 20});
 }
 
-// The number of rows is large, so each block of the grid processes several blocks of rows. Rows with 3 columns fit in
-// one tile, rows with 40 columns need several.
+// There are many rows, so that each block of the grid processes several blocks of rows. Rows with 3 columns fit in one
+// tile; rows with 40 columns need several tiles.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   using T = TypeParam;
   check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});
   check_first_centroids<T>(normal_points<T>(300001, 40), {}, "300001x40", {3});
-  // With 1200 clusters, a step has more candidates than are compared at a time.
+  // With 1200 clusters, a step has more candidates than a kernel compares at a time.
   check_first_centroids<T>(normal_points<T>(3000, 17), {}, "3000x17", {1200});
   const Matrix<T> points = normal_points<T>(300001, 40);
   const OnDevice<T> device(points.view());
@@ -332,9 +333,9 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
             mean_column_variance<T>(HostPoints<T>(points.view(), {}, 2), statistics));
 }
 
-// The points are in distant groups. Therefore the first rows of a round reduce the sum below the value at which the
-// integers are recomputed. With 21 columns, rows cannot be read in units of 16 bytes. With 801 columns, a warp cannot
-// hold the bytes of a row.
+// The points are in distant groups. Therefore, the first rows of a round reduce the sum so far that the integers are
+// computed again. With 21 columns, rows cannot be read in units of 16 bytes. With 801 columns, a warp cannot hold the
+// bytes of a row.
 TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
   using T = TypeParam;
   struct Shape {
@@ -351,7 +352,7 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
 }
 
 // A sum of the top level covers 256 blocks of 256 rows. There are more than 256 such sums, so the search for a row
-// scans them in several rounds.
+// needs several rounds.
 TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const Matrix<float> points = normal_points<float>(17 << 20, 1);
   const OnDevice<float> device(points.view());
@@ -386,7 +387,7 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
     }
 }
 
-// If the values of a column do not fit in three limbs, the GPU leaves the sum of this column to the host.
+// If the values of a column do not fit in three limbs, the host computes the sum of this column.
 TEST_F(OnGpu, variances_of_values_far_apart_are_the_hosts) {
   Matrix<double> points = normal_points<double>(3000, 3);
   points(1234, 1) = 1e-30;
@@ -470,8 +471,8 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
     }
 }
 
-// A launch with a grid of maximum height covers 64 centroids per block. There are more centroids than one such launch
-// covers.
+// With the maximum height of a grid, a launch covers 64 centroids per block. This test has more centroids than one
+// launch covers.
 TEST_F(OnGpu, distances_to_millions_of_centroids) {
   const std::int64_t k = std::int64_t{65535} * 64 + 100;
   const Matrix<float> centroids = normal_points<float>(k, 1);
@@ -533,7 +534,7 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   message = error_of<UsageError>([&] { kmeans(device.view(), options); });
   EXPECT_NE(message.find("labels"), std::string::npos) << message;
   options.labels = {};
-  EXPECT_NO_THROW(kmeans(device.view(), options));  // the error must leave no state behind, so the next call succeeds
+  EXPECT_NO_THROW(kmeans(device.view(), options));  // the error must leave no state behind
 }
 
 // The estimate must be compared with the free memory before any byte is read or written.

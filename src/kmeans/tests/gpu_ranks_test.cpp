@@ -1,6 +1,6 @@
-// Tests jobs on several ranks, of which all or only some use a GPU. They must give the same bits as one process on the
-// CPU. The ranks are threads that share the GPUs of the machine. On a machine without a GPU, the tests are skipped with
-// a message.
+// Tests jobs on several ranks. All ranks use a GPU, or only some of them. The results must have the same bits as with
+// one process on the CPU. The ranks are threads that share the GPUs of the machine. On a machine without a GPU, the
+// tests are skipped with a message.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ bool takes(const Variant& variant, const Size& size, bool weighted) {
   return static_cast<bool>(variant.supports({size.n, size.d, size.k, sizeof(T), weighted}, execution::this_machine()));
 }
 
-/// The ranks that use a GPU.
+/// Selects the ranks that use a GPU.
 enum class Mix { all, first, last, odd };
 constexpr Mix all_mixes[] = {Mix::all, Mix::first, Mix::last, Mix::odd};
 
@@ -64,7 +64,7 @@ Execution on_processor() {
   return execution;
 }
 
-/// Returns the Execution for one of several ranks. `variant`: the variant of a rank that uses a GPU. On the other
+/// Returns the Execution for one of several ranks. If the rank uses a GPU, it uses the variant `variant`. On all other
 /// ranks, the library chooses the variant.
 Execution of_rank(Communicator& communicator, Mix mix, std::string_view variant) {
   Execution execution = on_processor();
@@ -105,7 +105,7 @@ TYPED_TEST_SUITE(KMeansGpuRanks, Elements);
 
 TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of the tile size,
+  // The sizes include fewer rows than ranks, a single column, numbers of rows that are not multiples of the tile size,
   // and few and many clusters. Every variant runs.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 3, 9}, {523, 9, 5}, {400, 40, 33}, {900, 16, 270}};
   const int ranks[] = {1, 2, 3, 5};
@@ -151,7 +151,7 @@ TYPED_TEST(KMeansGpuRanks, know_all_options) {
       }
 }
 
-// There are many tiles and the labels become stable, so that the tensor variant reorders its points.
+// There are many tiles, and the labels become stable. The tensor variant therefore orders its points again.
 TYPED_TEST(KMeansGpuRanks, work_on_many_rows) {
   using T = TypeParam;
   for (const Size size : {Size{300000, 2, 20}, Size{60000, 12, 40}, Size{40000, 24, 300}}) {
@@ -175,7 +175,7 @@ TYPED_TEST(KMeansGpuRanks, choose_a_variant_that_runs) {
       const Job<T> job = make_job<T>(size.n, size.d, size.k, Data::plain, KMeansInit::kmeans_plus_plus, false);
       EXPECT_EQ(differs(job, one_process(job), 3, "even", mix, ""), "") << size.d << " columns";
     }
-  // The job is large enough that each rank uses a GPU.
+  // The job is so large that each rank uses a GPU.
   Job<T> job = make_job<T>(300000, 16, 500, Data::plain, KMeansInit::first, false);
   job.options.max_iterations = 2;
   const KMeansResult<T> one =
@@ -225,8 +225,8 @@ TYPED_TEST(KMeansGpuRanks, predict_their_rows) {
     }
 }
 
-/// Returns the first difference between the initial centroids that all ranks choose and the initial centroids that one
-/// process chooses on the CPU, or "".
+/// Compares the initial centroids that all ranks choose with those that one process chooses on the CPU. Returns the
+/// first difference, or "".
 template <class T>
 std::string differs_in_seeding(const Job<T>& job, const KMeansInitialCentroids<T>& one, int size,
                                const std::string& how, Mix mix) {
@@ -257,8 +257,9 @@ KMeansInitialCentroids<T> seeding_on_processor(const Job<T>& job) {
   return kmeans_initial_centroids(job.points, job.options, job.memory(0, job.points.rows()), on_processor());
 }
 
-// With every method, the ranks must choose the same rows as one process. The sizes include fewer rows on a rank than
-// clusters, short and long rows, rows that do not fill units of 16 bytes, and more rows than one sum of a group covers.
+// With every method, the ranks must choose the same rows as one process. The sizes include ranks with fewer rows than
+// there are clusters, short and long rows, rows that do not fill units of 16 bytes, and more rows than the sum of one
+// group covers.
 TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
   using T = TypeParam;
   const Size sizes[] = {{7, 1, 5},    {300, 3, 250}, {2000, 16, 120}, {700, 130, 30},  {300, 700, 9},
@@ -292,7 +293,7 @@ TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
       }
 }
 
-// The rows of one rank exceed, by far, the range of the 8-bit copy on the other rank.
+// The rows of one rank are far outside the range of the other rank's 8-bit copy.
 TYPED_TEST(KMeansGpuRanks, choose_among_rows_of_different_magnitude) {
   using T = TypeParam;
   for (const int exponent : {-100, -40, -12, -7, 7, 12, 40, 70, 100})
@@ -312,8 +313,8 @@ TYPED_TEST(KMeansGpuRanks, choose_among_rows_of_different_magnitude) {
       }
 }
 
-// All rows of the last rank equal the first chosen row, so this rank has no 8-bit copy. The ranks then take each step
-// of k-means++ with separate calls from the CPU, and only the first rank uses its copy.
+// All rows of the last rank are equal to the first chosen row, so this rank has no 8-bit copy. The CPU then starts each
+// step of k-means++ separately, and only the first rank uses its copy.
 TYPED_TEST(KMeansGpuRanks, choose_with_a_rank_of_equal_rows) {
   using T = TypeParam;
   for (const std::int64_t n : {400, 6000, 40000})
@@ -329,7 +330,7 @@ TYPED_TEST(KMeansGpuRanks, choose_with_a_rank_of_equal_rows) {
     }
 }
 
-// A stopped fit must resume when the GPU is on another rank, and when there is no GPU.
+// A stopped fit must resume if the GPU is on another rank, and also if there is no GPU.
 TYPED_TEST(KMeansGpuRanks, go_on_from_a_checkpoint) {
   using T = TypeParam;
   const std::filesystem::path file =

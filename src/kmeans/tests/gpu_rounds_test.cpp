@@ -1,5 +1,5 @@
-// Tests sizes at which every loop of the exact GPU variants runs several rounds. Data that a round leaves in shared
-// memory must not disturb the next round. The cases of the ladder are too small for this, because a GPU with 132
+// Tests sizes with which every loop of the exact GPU variants runs several rounds. Data of one round in shared memory
+// must not disturb the next round. The cases of the ladder are too small for this test, because a GPU with 132
 // multiprocessors processes a few hundred thousand points at once. On a machine without a GPU, the tests are skipped
 // with a message.
 #include <cmath>
@@ -38,8 +38,8 @@ CaseData weighted(CaseData data) {
   return data;
 }
 
-/// Returns a case in which several initial centroids are equal, so that no filter can find the nearest one. One half of
-/// the centroids are all equal. The other half consists of pairs of equal centroids.
+/// Returns a case with groups of equal initial centroids, so that no filter can find the nearest one. One half of the
+/// centroids is a single group. The other half consists of pairs.
 CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
   CaseData data = spread(n, d, clusters);
   for (std::int64_t index = 0; index < n * d; ++index)
@@ -76,7 +76,7 @@ class Rounds : public tests::OnGpu {
     expect_oracle<double>(data);
   }
 
-  /// Compares the variants with an exact CPU variant, for sizes at which the oracle would take minutes.
+  /// Compares the variants with an exact CPU variant. For these sizes, the oracle would take minutes.
   template <class T>
   static void expect_processor(std::int64_t n, std::int64_t d, std::int64_t clusters, int block_size,
                                const std::vector<std::string>& names, int iterations = 2) {
@@ -105,8 +105,9 @@ class Rounds : public tests::OnGpu {
   }
 };
 
-// In the second iteration, more than half a million points move, but fewer than half of all points. This tests both
-// ways to order entries: the first iteration orders all points, and the second iteration orders only the moved points.
+// In the second iteration, more than half a million points move, but fewer than half of all points. So the test covers
+// both ways to order entries: the first iteration orders all points, and the second iteration orders only the points
+// that move.
 TEST_F(Rounds, many_points_move) {
   CaseData data = spread(3000000, 1, 2);
   data.points(0, 0) = 0;
@@ -114,7 +115,7 @@ TEST_F(Rounds, many_points_move) {
   expect_oracle_in_both_types(data);
 }
 
-// Tests the kernels for fixed numbers of columns: with few points (below 2048 per multiprocessor) and with many points.
+// Tests the kernels for fixed numbers of columns, with few points (below 2048 per multiprocessor) and with many points.
 TEST_F(Rounds, few_columns) {
   for (const std::int64_t d : {1, 2, 3, 4}) {
     expect_oracle_in_both_types(spread(200001, d, 5));
@@ -131,8 +132,8 @@ TEST_F(Rounds, more_columns) {
   expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
 }
 
-// The canonical chain decides all points. There are more candidates than fit in the memory for candidates. Points with
-// 20 columns are resident, points with 257 columns are streamed.
+// The canonical chain decides all points, because there are more candidates than the lists can hold. Points with 20
+// columns are resident, and points with 257 columns are streamed.
 TEST_F(Rounds, all_points_are_doubtful) {
   expect_oracle_in_both_types(doubtful(80000, 20, 24));
   expect_oracle_in_both_types(doubtful(80000, 257, 8));
@@ -155,8 +156,8 @@ TEST_F(Rounds, tiles_of_ordered_points) {
   expect_processor<float>(40001, 200, 500, 0, {"cuda_tensor"}, 9);
 }
 
-// With this number of clusters, a multiprocessor has room for only one block of two warps. The queue of the block is
-// filled several times.
+// With this many clusters, a multiprocessor has space for only one block of two warps. The block fills its queue
+// several times.
 TEST_F(Rounds, small_blocks_with_large_tables) {
   const std::vector<std::string> resident = {"cuda_small_dim", "cuda_ordered"};
   expect_processor<float>(2400001, 1, 1500, 64, resident);

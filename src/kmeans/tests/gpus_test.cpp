@@ -1,6 +1,6 @@
-// Tests calls on several GPUs of this process (Execution::gpus). They must give the same bits as the CPU. If the
-// machine has only one GPU, the tests list this GPU several times. On a machine without a GPU, the tests are skipped
-// with a message.
+// Tests calls on several GPUs of this process (Execution::gpus). The results must have the same bits as on the CPU. If
+// the machine has only one GPU, the tests list this GPU several times. On a machine without a GPU, the tests are
+// skipped with a message.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -60,8 +60,8 @@ TYPED_TEST_SUITE(KMeansGpus, Elements);
 
 TYPED_TEST(KMeansGpus, fit_with_the_bits_of_the_processor) {
   using T = TypeParam;
-  // The sizes include fewer rows than GPUs, a single column, more clusters than a GPU has rows, and rows for each of
-  // the variants that the library chooses.
+  // The sizes include fewer rows than GPUs, a single column, more clusters than a GPU has rows, and sizes for which the
+  // library chooses each of its variants.
   const Size sizes[] = {{2, 3, 2}, {700, 1, 6}, {611, 3, 9}, {400, 40, 33}, {900, 16, 300}, {1500, 130, 40}};
   constexpr Data datas[] = {Data::plain, Data::wild, Data::duplicates, Data::ends};
   int number = 0;
@@ -263,7 +263,7 @@ TYPED_TEST(KMeansGpus, stop_on_request_from_another_thread) {
   bool interrupted = false;
   try {
     const KMeansResult<T> done = kmeans(job.points, job.options, {}, execution);
-    interrupted = done.converged;  // the fit was too short
+    interrupted = done.converged;  // if the fit has converged, it was too short
   } catch (const InterruptedError&) {
     interrupted = true;
   }

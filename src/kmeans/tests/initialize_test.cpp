@@ -1,5 +1,5 @@
-// Tests three properties of the initial centroids: they do not depend on the number of threads, they are equal to the
-// choice of the plain algorithms, and they lead to good fits.
+// Tests three properties of the initial centroids: they do not depend on the number of threads, they are the same as
+// with the plain algorithms, and they lead to good fits.
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
 
@@ -80,11 +80,11 @@ std::vector<std::int64_t> rows_found(const Data<T>& data, const Matrix<T>& centr
   return found;
 }
 
-/// Greedy k-means++ and k-means|| in plain code. Each step recomputes all distances and sums.
+/// Greedy k-means++ and k-means|| in plain code. Each step computes all distances and sums again.
 template <class T>
 class Plain {
  public:
-  /// `draw`: the index of the first random number.
+  /// `draw` is the index of the first random number.
   Plain(const Data<T>& data, const core::Philox& random, std::uint64_t draw = 0)
       : data_(data), random_(random), draw_(draw), closest_(static_cast<std::size_t>(rows()), 1.0) {
     for (const T each : data.weights) heaviest_ = std::max(heaviest_, static_cast<double>(each));
@@ -177,8 +177,8 @@ class Plain {
     return squared_distance(data_.view().row(a), data_.view().row(b), data_.points.columns());
   }
 
-  /// Adds the chosen rows of a step or round. If the sum is then less than a quarter of the sum for which the integers
-  /// were computed, recomputes the integers.
+  /// Adds the chosen rows of a step or round. Computes the integers again if the sum has fallen below a quarter of its
+  /// value at the last such computation.
   void choose(const std::vector<std::int64_t>& rows_of_step) {
     for (const std::int64_t chosen : rows_of_step) {
       for (std::int64_t row = 0; row < rows(); ++row) {
@@ -318,8 +318,8 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
     check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
     check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
   }
-  // The points are on a grid, so distances meet the bound of the triangle inequality exactly. Some rows are equal, so
-  // the test compares coordinates instead of row numbers.
+  // The points are on a grid, so some distances meet the bound of the triangle inequality exactly. Some rows are equal,
+  // so the test compares coordinates and not row numbers.
   Data<T> grid{Matrix<T>(2048, 2), {}};
   for (std::int64_t row = 0; row < 2048; ++row) {
     grid.points(row, 0) = static_cast<T>(row * 37 % 32);
@@ -332,7 +332,7 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
         << "step " << cluster;
 }
 
-// A round chooses more rows than any implementation adds at once.
+// Each round chooses more rows than any implementation adds at once.
 TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
   using T = TypeParam;
   const auto check = [](const Data<T>& data, std::int64_t k, std::uint64_t seed) {

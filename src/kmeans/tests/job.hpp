@@ -1,4 +1,4 @@
-// The options and the memory of a fit in one object, for tests that vary both.
+// The options and the memory of a fit in one object, for tests that change both.
 #pragma once
 
 #include "gradus/kmeans.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills `gradus kmeans -o DIR` at random moments and examines what it left.
+"""Kills `gradus kmeans -o DIR` at random moments, and examines the files that it leaves.
 
 Each job overwrites an older result. The number of clusters shows which job wrote a file. After a kill, the folder holds
 one of:
@@ -80,8 +80,8 @@ def main():
                 "-o", out, "--quiet"]
 
     def run(clusters, delay=None):
-        """Runs a job. If `delay` is given, kills the job after `delay` seconds. Returns two values: True if the kill
-        ended the job, and the running time."""
+        """Runs a job. If `delay` is given, kills the job after `delay` seconds. Returns whether the kill ended the job,
+        and the running time."""
         start = time.monotonic()
         job = subprocess.Popen(command(clusters), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if delay is not None:

@@ -1,4 +1,4 @@
-// Compares every variant of the table with the oracle on every case, in both element types. A new variant is tested
+// Compares every variant of the table with the oracle on every case, in both element types. New variants are included
 // automatically.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 [[maybe_unused]] const bool registered = tests::register_ladder<Trial>();
 
-// A few cases that test the loop over cases itself: the loop must report planted faults.
+// A few cases for tests of the loop over cases. These tests plant faults, which the loop must report.
 struct FewCases : Trial {
   static const std::vector<Case>& cases() {
     static const std::vector<Case> few = [] {
@@ -37,9 +37,9 @@ Variant row_called(std::string_view name) { return core::find_variant(variants()
 
 TEST(LadderLoop, runs_a_row_on_what_it_promises_and_takes) {
   ASSERT_EQ(FewCases::cases().size(), 3U);
-  EXPECT_EQ(tests::run_row<FewCases>(row_called("sequential")).ran, 4);  // leaves out the case in which ties decide
+  EXPECT_EQ(tests::run_row<FewCases>(row_called("sequential")).ran, 4);  // the case in which ties decide is left out
   const tests::RowOutcome outcome = tests::run_row<FewCases>(row_called("simd_small_dim"));
-  EXPECT_EQ(outcome.ran, 4);  // leaves out the case with 70 columns
+  EXPECT_EQ(outcome.ran, 4);  // the case with 70 columns is left out
   EXPECT_TRUE(tests::contains(outcome.refusal, "columns, not 70")) << outcome.refusal;
   EXPECT_TRUE(outcome.differences.empty());
 }
@@ -79,8 +79,8 @@ TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
   if (!required) unsetenv("GRADUS_REQUIRE_GPU");
 }
 
-// This case is not in the shared table, because no scale factor keeps these points distinct when they are converted to
-// float. One column is constant, and the differences in the other columns are tiny. A power of two that scales these
+// This case is not in the shared table: if these points are converted to float, no scale factor keeps them distinct.
+// One column is constant, and the differences in the other columns are tiny. A power of two that scales these
 // differences to about 1 makes the rounding error of the constant column's mean overflow.
 TEST(Ladder, doubles_beside_a_constant_column) {
   for (const auto& [clusters, columns] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {90, 3}, {20, 40}}) {
@@ -127,7 +127,8 @@ void check_targets(const Case& data) {
 TEST_P(IntegerFilterTargets, float_equals_oracle) { check_targets<float>(GetParam()); }
 TEST_P(IntegerFilterTargets, double_equals_oracle) { check_targets<double>(GetParam()); }
 
-/// Returns all cases. Under a sanitizer, a case takes twenty times as long, so only every eighth case is returned.
+/// Returns all cases or, under a sanitizer, every eighth case, because a sanitizer makes a case take twenty times as
+/// long.
 std::vector<Case> target_cases() {
   std::vector<Case> all = cases();
 #ifdef GRADUS_SANITIZED

@@ -1,4 +1,4 @@
-// Tests openmp_locked with each kind of lock and each granularity, and the errors that it throws.
+// Tests openmp_locked with each kind of lock and each granularity. Also tests the errors that the variant throws.
 #include <gtest/gtest.h>
 
 #include <span>

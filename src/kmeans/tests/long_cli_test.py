@@ -1,5 +1,5 @@
-"""Tests that take minutes, or that measure memory (sanitizers would change the results): fits that are killed three
-hundred times, and the peak memory of jobs on a large file. tests/cli/run.py runs this."""
+"""Tests that take minutes or measure memory: fits that are killed three hundred times, and the peak memory of jobs on a
+large file. (A sanitizer would change the measured memory.) tests/cli/run.py runs this."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ class ManyKills(KillCase):
 
 
 class MemoryOfBlocks(BlocksCase):
-    """The peak memory of a job on a file of 400 MiB. Reading the whole file at once would take 1200 MiB."""
+    """The peak memory of a job on a file of 400 MiB. A job that read the whole file at once would need 1200 MiB."""
 
     n, d = 25 << 17, 64
     mebibyte = 1 << 20
@@ -36,7 +36,7 @@ class MemoryOfBlocks(BlocksCase):
         centroids = self.file("c.csv", "".join(",".join(["%d" % number] * self.d) + "\n" for number in (1, 2)))
         small = self.array("small.npy", n=1, values=zeros)
         points = write_npy(self.path("p.npy"), "<f2", (self.n, self.d), raw=b"")
-        os.truncate(points, os.path.getsize(points) + 2 * self.n * self.d)  # a sparse file
+        os.truncate(points, os.path.getsize(points) + 2 * self.n * self.d)  # makes a sparse file
         for command in ("predict", "transform"):
             out = ("-o", self.path("out.npy"))
             base = self.peak(command, centroids, small, *out)

@@ -1,5 +1,5 @@
-// Checks that the memory of a fit matches its estimate. Each fit runs in a separate process, whose peak memory is
-// measured.
+// Checks that a fit uses as much memory as its estimate states. Each fit runs in a separate process, so that its peak
+// memory can be measured.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-"""Runs the combination tests of mpirun_test.py with many more combinations."""
+"""Runs the tests of combinations in mpirun_test.py with many more combinations."""
 
 import os
 

@@ -1,4 +1,5 @@
-"""Tests `gradus kmeans` on several ranks under mpirun: the files equal the files of a single process, and every error appears once."""
+"""Tests `gradus kmeans` on several ranks under mpirun. The files must be equal to the files of a single process, and
+every error must appear once."""
 
 import functools
 import json
@@ -17,7 +18,7 @@ from advice import advice_in
 from kit import GRADUS, content, gradus, write_npy
 from mpirun import ENVIRONMENT, RanksCase
 
-# Fields that may differ between one process and several.
+# Fields that may differ between a run on one process and a run on several processes.
 OF_THE_RUN = ("variant", "command", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed")
 
 
@@ -38,7 +39,7 @@ class KMeansCase(RanksCase):
         for iteration in summary["history"]:
             del iteration["seconds"]
         summary.pop("input")
-        # Compares bytes, not only values.
+        # The summary is compared as text, so that all digits of its numbers count.
         return dict(files, summary=json.dumps(summary))
 
     def one(self, *arguments):
@@ -58,7 +59,8 @@ class KMeansCase(RanksCase):
         self.assertEqual(self.several(ranks, *arguments, **more), self.one(*arguments), (ranks, arguments))
 
     def parts(self, dtype, d, values, cuts, name="part-%d.npy"):
-        """Writes the rows to several files. The first file starts at row 0, the others at the rows `cuts`."""
+        """Writes the rows to several files. The first file begins with row 0, and the other files begin with the rows
+        `cuts`."""
         n = len(values) // d
         files = []
         for index, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n])):
@@ -121,15 +123,14 @@ class Enumerated(KMeansCase):
 
     @functools.cache
     def accepting(self):
-        """Returns the option that accepts coinciding points. The error about too few different points recommends this
-        option."""
+        """Returns the option that accepts coinciding points, as the error about too few different points recommends it."""
         (advice,) = advice_in(self.refused(3, "kmeans", self.file("equal.csv", "1\n1\n"), "-k", 2).stderr)
         return advice.option, advice.value
 
     def test_the_files_are_those_of_one_process(self):
         seen = set()
         for step in range(self.STEPS):
-            # The lengths of the lists have few common factors, so that all pairs of elements occur.
+            # The lengths of the lists have few common factors, so that every pair of elements occurs.
             ranks, shape = RANKS[step % len(RANKS)], SHAPES[step % len(SHAPES)]
             init, option = INITS[step % len(INITS)], OPTIONS[(step + step // 24) % len(OPTIONS)]
             seen |= {ranks, shape, init, option}
@@ -138,7 +139,8 @@ class Enumerated(KMeansCase):
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
     def test_many_centroids_of_which_each_rank_makes_a_share(self):
-        """If each rank has one thread, the ranks share the update from 5,600 means on (means/cluster_shares.hpp)."""
+        """With one thread per rank, the ranks share the update if there are at least 5,600 means
+        (means/cluster_shares.hpp)."""
         points = write_npy(self.path("many.npy"), "<f4", (900, 40), lattice(900, 40))
         for ranks, init in ((2, "first"), (5, "random"), (16, "first")):
             with self.subTest(ranks=ranks):
@@ -154,7 +156,8 @@ class Inputs(KMeansCase):
             files = self.parts("<f4", 4, values, cuts)
             self.assertEqual(self.one(*files, "-k", 6), expected)
             self.assertEqual(self.several(3, *files, "-k", 6), expected)
-        # Files of a pattern are sorted by the numbers in their names: 10 comes after 2.
+        # If the input is a pattern of file names, the files are sorted by the numbers in their names, so 10 comes after
+        # 2.
         folder = self.path("many")
         os.mkdir(folder)
         self.parts("<f4", 4, values, range(50, 700, 50), "many/%d.npy")
@@ -172,13 +175,13 @@ class Inputs(KMeansCase):
         for of_rows in ("w-{rank}.npy", "w.npy"):
             self.assertEqual(self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6,
                                           "--weights", self.path(of_rows)), expected)
-        # Files with different column names are not parts of one table.
+        # Files with different column names cannot be parts of one table.
         for rank, names in enumerate(("a,b", "b,a")):
             self.file("named-%d.csv" % rank, names + "\n" + "\n".join("%d,%d" % (row % 5, row % 7) for row in range(20)))
         self.all_refused((2, 3, self.path("named-{rank}.csv"), "--input-per-rank", "-k", 2,
                           {"says": ["named-1.csv'", "other names", "named-0.csv'"]}))
         self.refused(3, "kmeans", self.path("named-0.csv"), self.path("named-1.csv"), "-k", 2, says=["named-1.csv'", "other names"])
-        # Files that no rank would read are reported.
+        # If no rank would read a file, this is reported.
         of_ranks = [self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6]
         self.refused(2, "kmeans", *of_ranks, says=["part-1.npy' exists too", "one process reads a file"])
         self.all_refused((2, 2, *of_ranks, {"says": ["part-2.npy' exists too", "2 ranks read a file"]}))
@@ -194,7 +197,7 @@ class Inputs(KMeansCase):
         self.assertEqual(self.several(3, "-", "-k", 4, stdin=text), expected)
         two = [self.file("1.csv", "a,b,c\n" + "\n".join(rows[:40]) + "\n"), self.file("2.csv", "\n".join(rows[40:]) + "\n")]
         self.assertEqual(self.several(2, *two, "-k", 4), expected)
-        # The file is stored column by column, and no rank has a complete column.
+        # The file is stored column by column, so that no rank has a complete column.
         values = [index % 13 for index in range(200)]
         by_columns = write_npy(self.path("by_columns.npy"), "<f4", (50, 4), values,
                                header="{'descr': '<f4', 'fortran_order': True, 'shape': (50, 4), }")
@@ -359,7 +362,7 @@ class Faults(KMeansCase):
             self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
-        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # a hard link needs the same file system
+        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # a hard link must be on the same file system
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder, "gradus")
         os.link(GRADUS, program)
@@ -394,7 +397,7 @@ class Faults(KMeansCase):
         self.assertIn("but only 65536 bytes (64 KiB) are free", self.said(result)[0])
 
     def test_room_that_ends_while_the_labels_are_written(self):
-        """Limits the size of files. A job reaches the limit only when it writes the result, after all ranks have
+        """Limits the size of files. The job exceeds the limit only when it writes the result, after all ranks have
         finished their work."""
         points = self.points(n=30000)
         program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # ulimit counts blocks of 512 bytes
@@ -403,20 +406,22 @@ class Faults(KMeansCase):
 
 
 class Ended(KMeansCase):
-    """Ends or stops processes in the middle of a job. No other process may wait for long, and no result may be left."""
+    """Ends or stops processes in the middle of a job. The other processes must not wait for long, and there must be no
+    result."""
 
     def setUp(self):
         super().setUp()
         self.succeed("generate", "uniform", "-n", 200000, "-d", 8, "-o", self.path("points.npy"))
 
     def end(self, number, rank, *, seconds, within, options=(), more=()):
-        """Sends a signal to a rank, or to mpirun if `rank` is None. Without a signal, truncates the points instead. Returns the output."""
+        """Sends a signal to a rank, or to mpirun if `rank` is None. If there is no signal, truncates the file of
+        points. Returns the output."""
         points, out = self.path("points.npy"), self.path("out-%d" % next(self.numbers))
         job = self.start(3, "kmeans", points, "-k", 300, "--tolerance", 0, "--max-iterations", 1000000, "-o", out, *more,
                          options=options)
         self.addCleanup(job.kill)
         deadline = time.time() + 30
-        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # at this point MPI has started and the files are open
+        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # when these files exist, MPI has started and the input is open
             self.assertLess(time.time(), deadline)
             self.assertIsNone(job.poll())
             time.sleep(0.02)
@@ -437,7 +442,7 @@ class Ended(KMeansCase):
         return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
 
     def signals_at(self, moment):
-        """Returns options of mpirun. They load the library that src/ranks/tests/signals.cpp describes."""
+        """Returns options with which mpirun loads the library that src/ranks/tests/signals.cpp describes."""
         library = os.path.join(os.path.dirname(GRADUS), "libmpi_signals.so")
         return ["-x", "LD_PRELOAD=" + library, "-x", "GRADUS_TEST_SIGNALS=" + moment]
 
@@ -507,7 +512,7 @@ class Ended(KMeansCase):
         self.assertFalse(os.path.exists(self.path("early-out")))
 
     def test_a_process_that_was_stopped_at_its_end_goes_on(self):
-        """If a process is stopped, the time until it continues does not count as waiting."""
+        """While a process is stopped, its time does not count as waiting."""
         out = self.path("stopped-out")
         job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
                          options=self.signals_at("end"))
@@ -528,7 +533,7 @@ class Ended(KMeansCase):
 
 
 class Scaling(RanksCase):
-    """Runs bench/scaling/scaling.py on inputs that are too small for meaningful speeds."""
+    """Runs bench/scaling/scaling.py on inputs that are too small for meaningful measurements of speed."""
 
     def scaling(self, program, *more):
         script = os.path.join(os.path.dirname(kit.DATA), "bench", "scaling", "scaling.py")
@@ -555,8 +560,8 @@ class Scaling(RanksCase):
                 by_name = dict(zip(shown[0], row))
                 self.assertEqual([float(by_name[name]) for name in ("ranks", "measured", "floor", "model")],
                                  [point[key] for key in ("ranks", "seconds", "floor_seconds", "model_seconds")])
-        # There is one group per input. Each row of a group has the samples of the group's input. The floor includes the
-        # measured time of the sums.
+        # There is one group per input. Each row of a group has samples of this input. The floor includes the measured
+        # time of the sums.
         self.assertEqual([len(group["rows"]) for group in answer["groups"]], [4, 4, 1, 1, 1, 1, 1])
         for group in answer["groups"]:
             self.assertTrue(all(len(row["samples"]) == 2 for row in group["rows"]))

@@ -21,8 +21,8 @@ class Projection : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Projection, Elements);
 
-/// Returns 9 x 3 grid points around a mean. The grid spans two orthogonal directions, with steps of length 1 in the
-/// first direction and `width` in the second.
+/// Returns 9 x 3 points of a grid around a mean. The grid extends in two orthogonal directions. A step has the length 1
+/// in the first direction, and `width` in the second.
 template <class T>
 Matrix<T> grid(double scale, double width) {
   const double along[3] = {0.6, 0.8, 0};

@@ -1,5 +1,5 @@
-"""Kills ranks, stops them, or asks them to end, at random moments. No process may hang, and no file may be torn. The job
-must resume on another number of ranks and give the bytes of an uninterrupted job.
+"""Kills ranks, stops them, or asks them to end, at random moments. No process may hang, and no file may be incomplete.
+The job must resume on another number of ranks, and its files must be equal to the files of an uninterrupted job.
 
 GRADUS_RANK_KILLS sets the number of kills (default 4), GRADUS_RANK_KILLS_SEED the seed, and GRADUS_RANK_KILLS_BESIDE
 the number of concurrent jobs (default 2). `./dev test --full` makes 300 kills.
@@ -21,14 +21,14 @@ from kit import write_npy
 
 _ranks = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpirun_test.py"))
 
-STALL = 5  # seconds; on a busy machine, a job may reach this limit without a kill
-GRACE = 10  # seconds after which no process may be left
+STALL = 5  # seconds; on a busy machine, a job may take this long without a kill
+GRACE = 10  # seconds after which all processes must have ended
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
-WORKS = ("read", "seed", "iterate", "write")  # phases that last long enough to be hit
+WORKS = ("read", "seed", "iterate", "write")  # phases that last long enough to be killed
 
 
 def progress_of(checkpoint):
-    """Returns the progress stored in a checkpoint. Throws unless the archive is complete."""
+    """Returns the progress that a checkpoint stores. Raises an exception if the archive is incomplete."""
     if not os.path.exists(checkpoint):
         return "before the first checkpoint"
     with zipfile.ZipFile(checkpoint) as archive:
@@ -42,8 +42,8 @@ def progress_of(checkpoint):
 
 class RankKillCase(_ranks.KMeansCase):
     def make_works(self):
-        """For each kind of work, makes the arguments of a job, and the files of an uninterrupted job. Measures the seconds until
-        all ranks have opened their files, and the seconds from then until the end.
+        """For each kind of work, makes the arguments of a job, and the files of an uninterrupted job. Measures how many
+        seconds pass until all ranks have opened their files, and how many seconds pass after that until the end.
         """
         self.works = {}
         for work in WORKS:
@@ -76,7 +76,8 @@ class RankKillCase(_ranks.KMeansCase):
             self.works[work] = fit, expected, begun - started, time.monotonic() - begun
 
     def left_of(self, out, limit, but=()):
-        """Waits up to `limit` seconds until the job has no ranks left, except the processes in `but`. Returns the remaining ranks and their states."""
+        """Waits up to `limit` seconds until all ranks of the job have ended, except the processes in `but`. Returns the
+        remaining ranks and their states."""
         deadline = time.monotonic() + limit
         while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
             if time.monotonic() > deadline:
@@ -104,7 +105,7 @@ class RankKillCase(_ranks.KMeansCase):
         return not self.ranks_of(out) and all(state.startswith("Z") for state in children.split()) and "futex" in waits_in
 
     def explain(self, about, job, out, moments):
-        """Describes the remaining processes and the times of events."""
+        """Returns a description of the remaining processes and of the times of events."""
         now = time.monotonic()
         lines = [f"\nLEFT: {about}", "  load: %.1f %.1f %.1f" % os.getloadavg()]
         lines += [f"  {now - moment:.1f} s ago: {what}" for what, moment in moments.items()]
@@ -148,7 +149,7 @@ class RankKillCase(_ranks.KMeansCase):
         moments = {"mpirun was started": time.monotonic()}
         job = self.start(ranks, "kmeans", *fit, *saved, "--stall-timeout", STALL, "-o", out,
                          options=[] if cleans_up else ["--enable-recovery"])
-        said = []  # read while the output arrives, because a writer would block on a full pipe
+        said = []  # read while the job runs, because a full pipe would block the job
         readers = [threading.Thread(target=lambda stream=stream: said.append(stream.read())) for stream in (job.stdout, job.stderr)]
         for reader in readers:
             reader.start()
@@ -169,7 +170,7 @@ class RankKillCase(_ranks.KMeansCase):
             stopped = {process} if how == signal.SIGSTOP and process and not cleans_up else set()
             limit = GRACE + (STALL if how == signal.SIGSTOP or not cleans_up else 0)
             left = self.left_of(out, limit, stopped)
-            # If a process is stopped when the other processes no longer need it, the others end normally. The launcher then
+            # If a process is stopped when the other processes no longer need it, they end normally. The launcher then
             # waits for the stopped process.
             behind = how == signal.SIGSTOP and os.path.exists(out) and "summary.json" in os.listdir(out) and self.ranks_of(out) == {victim: process}
             if left and behind:
@@ -178,7 +179,7 @@ class RankKillCase(_ranks.KMeansCase):
                 if left:
                     self.explain(about, job, out, moments)
                 self.assertEqual(left, [], f"{about}, rank {victim}: processes are left after {limit} s")
-            if stopped:  # the launcher leaves stopped processes behind; they end when they continue
+            if stopped:  # the launcher leaves stopped processes behind, which end when they continue
                 for one in stopped:
                     os.kill(one, signal.SIGCONT)
                 self.assertEqual(self.left_of(out, GRACE + STALL), [], f"{about}: it continues without the others")
@@ -203,7 +204,7 @@ class RankKillCase(_ranks.KMeansCase):
         if left:
             self.assertNotIn("--stall-timeout", "".join(said), f"{about}: the others knew of it, but it was left")
             self.assertEqual(job.returncode, 0, f"{about}: {said}")
-        # The result must be complete or absent. It may have been completed before the kill.
+        # The result must be complete or absent. It is complete if the job finished before the kill.
         files = os.listdir(out) if os.path.exists(out) else []
         whole = bool(files)
         if whole:
@@ -237,7 +238,7 @@ class RankKillCase(_ranks.KMeansCase):
         self.make_works()
         results, wrong, killed, begun = [], [], [], 0
         with concurrent.futures.ThreadPoolExecutor(beside) as pool:
-            # Tries again if a job ends before it is killed.
+            # If a job ends before it is killed, another job is tried.
             while len(killed) + len(wrong) < kills and begun < 5 * kills + 20:
                 more = range(begun, begun + kills - len(killed) - len(wrong))
                 begun = more.stop

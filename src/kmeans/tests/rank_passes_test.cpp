@@ -1,4 +1,4 @@
-// Tests ranks whose engine only makes passes and keeps its labels, as GPU engines do. Such ranks take part in a job
+// Tests ranks whose engine makes single passes and keeps its labels, as GPU engines do. In one job, these ranks work
 // together with other kinds of ranks.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using tests::make_job;
 using tests::split;
 using tests::ThreadRanks;
 
-/// Counts the calls to an engine, and selects the call that must fail.
+/// Counts the calls of an engine's functions, and selects the call that must fail.
 struct EngineCalls {
   int started = 0;
   int passes = 0;
@@ -28,7 +28,7 @@ struct EngineCalls {
   bool fails_to_bring_labels = false;
 };
 
-/// An engine that implements the definition point by point.
+/// An engine that follows the definition point by point.
 template <class T>
 class PlainPasses final : public RankPasses<T> {
  public:
@@ -92,8 +92,8 @@ class PlainPasses final : public RankPasses<T> {
   Matrix<T> centroids_;
 };
 
-/// Runs one rank's part of a fit. `calls`: the record of an engine that makes passes. If `calls` is null, an ordinary
-/// engine runs.
+/// Runs one rank's part of a fit. `calls` is the record of an engine that makes single passes. If `calls` is null, an
+/// ordinary engine runs.
 template <class T>
 KMeansResult<T> fit_of_rank(const Job<T>& job, Communicator& communicator, std::int64_t from, std::int64_t rows,
                             EngineCalls* calls) {
@@ -131,8 +131,8 @@ Job<T> fit_from_given(Data data, bool weighted, KMeansEmptyCluster empty = KMean
   return job;
 }
 
-/// Returns one pointer per rank. A rank with a record makes passes; for the other ranks, the pointer is null. If `all`
-/// is true, all ranks make passes, otherwise every second rank.
+/// Returns one pointer per rank. If the rank makes single passes, the pointer is its record; otherwise it is null. If
+/// `all` is true, all ranks make single passes, otherwise every second rank does.
 std::vector<EngineCalls*> calls_of(std::vector<EngineCalls>& calls, bool all) {
   std::vector<EngineCalls*> some;
   for (std::size_t rank = 0; rank < calls.size(); ++rank) some.push_back(all || rank % 2 == 0 ? &calls[rank] : nullptr);

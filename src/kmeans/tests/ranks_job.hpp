@@ -1,4 +1,4 @@
-// Problems whose rows are divided among ranks. Each rank's result is compared with the result of a single process.
+// Problems whose rows are divided among ranks. The result of each rank is compared with the result of a single process.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@ namespace gradus::tests {
 
 enum class Data {
   plain,       ///< multiples of one half around several centres
-  wild,        ///< magnitudes so different that the sums do not determine all means
+  wild,        ///< very different magnitudes, so that the sums do not determine all means
   duplicates,  ///< few different rows, each repeated many times, with exact ties
   ends         ///< rows sorted by kind, with distant rows at the end
 };
 
-/// A change to the options of the default fit.
+/// A function that changes the options of the default fit.
 struct Change {
   const char* name;
   void (*make)(KMeansOptions& options);
@@ -73,7 +73,7 @@ Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
   return points;
 }
 
-/// Returns weights. Some weights are zero, and the last one is the largest.
+/// Returns weights. Some of them are zero, and the last one is the largest.
 template <class T>
 std::vector<T> make_weights(std::int64_t n) {
   std::vector<T> weights;
@@ -84,7 +84,7 @@ std::vector<T> make_weights(std::int64_t n) {
   return weights;
 }
 
-/// Returns the index of each rank's first row, followed by the number of all rows.
+/// Returns the index of each rank's first row. The last element is the number of all rows.
 inline std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
   std::vector<std::int64_t> first{0};
   for (int rank = 1; rank < ranks; ++rank) {
@@ -108,7 +108,8 @@ inline std::string difference(const std::vector<KMeansIteration>& a, const std::
   return "";
 }
 
-/// Returns "" if a rank's result equals the result of a single process, otherwise the first difference.
+/// Compares a rank's result with the result of a single process. Returns "" if they are equal, otherwise the first
+/// difference.
 template <class T>
 std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
   if (!same_bits(one.centroids, rank.centroids)) return "centroids";
@@ -158,7 +159,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.seed = 5;
   accept_coinciding_points(job.options);
   job.given = Matrix<T>(k, d);
-  // The given centroids are far away from the points, so that some of them get no points.
+  // The given centroids are far away from the points, so some of them get no points.
   for (std::int64_t cluster = 0; cluster < k; ++cluster)
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
   return job;

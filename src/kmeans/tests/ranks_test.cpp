@@ -1,4 +1,4 @@
-// Tests that k-means gives the same bits on any number of ranks as in a single process, and that an error on one rank
+// Tests that k-means on any number of ranks has the same bits as in a single process, and that an error on one rank
 // ends the job on all ranks.
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ class Faulty final : public Communicator {
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     right_.gather(own, all);
     if (fault_ == Fault::next_ranks_share) {
-      // Messages of more than 64 bytes hold centroids. Rotates the ranks' messages by one rank.
+      // Messages of more than 64 bytes contain centroids. In this case, shifts all messages by one rank.
       if (own.size() > 64) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end());
       return;
     }
@@ -68,7 +68,8 @@ class Faulty final : public Communicator {
         std::memcpy(&rows, said, sizeof rows);
         std::memcpy(said, &none, sizeof none);
         if (fault_ == Fault::own_rows_alone) continue;
-        // Adds the other rank's number of rows to the last rank's number. On the last rank itself, the number is lost.
+        // Adds the number of rows of this rank to the number of rows of the last rank. On the last rank itself, its
+        // number is lost.
         std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
         std::int64_t behind = 0;
         std::memcpy(&behind, last, sizeof behind);
@@ -104,7 +105,7 @@ TYPED_TEST_SUITE(KMeansRanks, Elements);
 
 TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
   using T = TypeParam;
-  // The sizes include fewer rows than ranks, a single column, numbers of rows that are no multiple of the block size,
+  // The sizes include fewer rows than ranks, a single column, numbers of rows that are not multiples of the block size,
   // and few and many clusters. Every variant and every seeding method runs.
   const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
@@ -140,8 +141,8 @@ TYPED_TEST(KMeansRanks, know_all_options) {
 
 TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
   using T = TypeParam;
-  // The sizes include more and fewer clusters than ranks. So some ranks have a smaller share of the clusters than
-  // others, or no share.
+  // The sizes include more clusters than ranks, and fewer. So some ranks have a smaller share of the clusters than
+  // others, or none.
   const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
   const std::string hows[] = {"even", "last", "holes"};
   int number = 0;
@@ -173,14 +174,14 @@ TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
                 make_job<T>(400, 4, surplus ? 40 : 11, surplus ? Data::duplicates : Data::plain, init, weighted);
             job.given(0, 0) = 1;
             change(job.options);
-            // Some of the rows are zero and so have no direction.
+            // Some rows are zero and therefore have no direction.
             if (surplus && job.options.metric == KMeansMetric::cosine) continue;
             EXPECT_EQ(differs(job, ranks, "holes"), "") << name << ", init " << static_cast<int>(init) << ", weighted "
                                                         << weighted << ", " << ranks << " ranks, surplus " << surplus;
           }
 }
 
-// The library decides whether the ranks share the update.
+// The tests below let the library decide whether the ranks share the update.
 TYPED_TEST(KMeansRanks, share_the_update_of_many_centroids) {
   using T = TypeParam;
   const std::int64_t k = 150;
@@ -209,7 +210,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   EXPECT_GE(run, 4);
 }
 
-// If the communicator fails to combine the data of the ranks, the comparison must find a difference.
+// If the communicator does not combine the data of the ranks, the comparison must find a difference.
 TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   using T = TypeParam;
   const auto found = [](KMeansInit init, bool weighted, Data data, Fault fault) {
@@ -252,7 +253,8 @@ TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
 
 TYPED_TEST(KMeansRanks, standardize_by_all_rows) {
   using T = TypeParam;
-  // The last two shapes have more columns than are summed at a time. A rank has some of the rows, all rows, or none.
+  // The last two shapes have more columns than the code sums at a time. A rank has some of the rows, all of them, or
+  // none.
   for (const auto& [n, d] : {std::pair{1, 1}, {2, 3}, {333, 5}, {40, 600}, {11, 1100}})
     for (const Data data : {Data::plain, Data::wild, Data::ends})
       for (const auto& [size, how] : {std::pair{1, "even"}, {3, "even"}, {3, "last"}, {5, "holes"}}) {
@@ -331,7 +333,8 @@ TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
   }
 }
 
-// In an iteration, the ranks need one sum, and one gather if they share the update. The job needs a few further calls.
+// In each iteration, the ranks make one sum and, if they share the update, one gather. The rest of the job needs only a
+// few calls.
 TEST(KMeansRanks, meet_once_in_an_iteration) {
   const auto calls = [](int iterations, bool is_shared) {
     const ForceSharedUpdate shared(is_shared);
@@ -359,7 +362,7 @@ TEST(KMeansRanks, share_the_update_where_that_pays) {
   EXPECT_FALSE(pays_to_share(1024, 128, 4, 4, 16));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 20, 128, 8, 1000, 64));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 28, 128, 8, 16, 1)) << "a share of 16 GiB";
-  // The shares must be contiguous and cover all clusters.
+  // The shares must be contiguous, and together they must cover all clusters.
   for (const std::int64_t clusters : {1, 2, 7, 16, 17, 1024})
     for (const int ranks : {1, 2, 3, 5, 16}) {
       const kmeans_detail::ClusterShares shares(clusters, ranks);
@@ -380,7 +383,7 @@ class KMeansRanksErrors : public testing::Test {
  protected:
   static constexpr std::int64_t rows = 50;  // number of rows per rank
 
-  /// The options and the memory of a call. change() may modify them on some ranks.
+  /// The options and the memory of a call. change() may change them on some ranks.
   struct Call {
     Matrix<double> points = make_points<double>(rows, 3, Data::plain);
     std::vector<double> weights;
@@ -609,7 +612,7 @@ TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
     }
 }
 
-// A rank may fail in such a way that it cannot report this to the other ranks in time.
+// A rank may fail in such a way that it cannot report the failure to the other ranks in time.
 TEST_F(KMeansRanksErrors, nobody_waits_for_a_rank_that_has_left) {
   ThreadRanks ranks(3);
   const auto thrown = ranks.run([](Communicator& communicator) {

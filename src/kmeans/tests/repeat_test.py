@@ -1,4 +1,4 @@
-"""Tests that repeat runs from their record, summary.json. tests/cli/run.py runs this."""
+"""Tests that repeat runs from the records in their files summary.json. tests/cli/run.py runs this."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import shutil
 
 from kit import Case, content
 
-# Options whose values are numbers. The shortest text of such a number must give the same bits again.
+# Options whose values are numbers. The shortest text of a number must restore all bits of the number.
 # test_every_choice() adds all enumerators.
 RUNS = [
     ["-k", 4],
@@ -28,7 +28,7 @@ class Repeated(Case):
             del fit["seconds"]
         for name in ("seconds", "command", "directory", "input", "files"):
             summary.pop(name)
-        found.pop("choice.csv", None)  # contains seconds
+        found.pop("choice.csv", None)  # choice.csv contains seconds
         return found, summary
 
     def summary(self, *words):

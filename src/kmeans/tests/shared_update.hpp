@@ -5,7 +5,7 @@
 
 namespace gradus::tests {
 
-/// Forces or forbids sharing the update, as long as the object exists.
+/// While the object exists, the ranks are forced to share the update, or forbidden to share it.
 class ForceSharedUpdate {
  public:
   explicit ForceSharedUpdate(bool shared) { kmeans_detail::update_is_shared = shared; }

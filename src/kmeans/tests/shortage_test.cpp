@@ -1,5 +1,5 @@
-// Tests that public calls throw gradus::OutOfMemoryError if memory runs out. Each allocation of a call is made to fail
-// in turn.
+// Tests that public calls throw gradus::OutOfMemoryError if memory is exhausted. In each run of a call, another
+// allocation fails.
 #include "tests/shortage.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace room = kmeans_detail;
 
-// Returns enough points for several chunks, so that several threads take part in seeding.
+// Returns enough points for several chunks, so that several threads work on the seeding.
 Matrix<float> some_points() {
   Matrix<float> points(2100, 3);
   core::generate_points<float>({.kind = core::Generator::uniform, .seed = 3, .low = 0, .high = 10}, 0, points.view(),
@@ -32,7 +32,7 @@ TEST(Shortage, OfAFit) {
       options.init = init;
       options.max_iterations = 2;
       Execution execution;
-      execution.threads = 1;  // even a parallel region of one thread must not leak an exception
+      execution.threads = 1;  // no exception may leave a parallel region, not even if the region has only one thread
       execution.variant = variant.name;
       tests::fails_orderly([&] { kmeans(points, options, execution); }, variant.name);
     }
@@ -43,7 +43,7 @@ TEST(Shortage, OfAPredictionAndOfDistances) {
   const Matrix<float> points = some_points();
   const Matrix<float> centroids = Matrix<float>::copy_of(points.view().slice(0, 8));
   Execution execution;
-  execution.threads = 1;  // even a parallel region of one thread must not leak an exception
+  execution.threads = 1;  // no exception may leave a parallel region, not even if the region has only one thread
   for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
     tests::fails_orderly([&] { kmeans_predict(centroids, points, metric, execution); }, "predict");
     tests::fails_orderly([&] { kmeans_transform(centroids, points, metric, execution); }, "transform");

@@ -1,4 +1,5 @@
-// Compares mean and scale with exact integers. Compares calls that standardize with calls on a standardized copy.
+// Compares mean and scale with results in exact integers. Compares calls that standardize with calls on a standardized
+// copy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +25,7 @@ class Standardized : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Standardized, Elements);
 
-/// Returns columns of very different magnitudes, and one column of equal values.
+/// Returns columns of very different magnitudes. In one column, all values are equal.
 template <class T>
 Matrix<T> some_points(std::int64_t n, std::int64_t d) {
   std::mt19937 random(5);
@@ -65,11 +66,11 @@ void expect_same(const KMeansResult<T>& one, const KMeansResult<T>& other) {
 }
 
 TYPED_TEST(Standardized, ColumnsOfIntegersHaveTheExactMeanAndScale) {
-  // If there are 2^p rows of integers, the mean and the differences from the mean are integers in units of 2^-p.
+  // With 2^p rows of integers, the mean and the differences from the mean are multiples of 2^-p.
   std::mt19937 random(3);
   for (const int power : {0, 1, 4, 9}) {
     const std::int64_t n = std::int64_t{1} << power;
-    const std::int64_t d = 600;  // more columns than are summed at a time
+    const std::int64_t d = 600;  // there are more columns than the code sums at a time
     Matrix<TypeParam> points(n, d);
     for (std::int64_t row = 0; row < n; ++row)
       for (std::int64_t column = 0; column < d; ++column)

@@ -1,5 +1,5 @@
-// Tests that a stop request ends a job within half a second, in every phase and with every variant. A job that did not
-// poll the request would run for many seconds or minutes.
+// Tests that a stop request ends a job within half a second, in every phase and with every variant. Each of these jobs
+// would run for many seconds or minutes if it did not poll the request.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Matrix<float> random_points(std::int64_t n, std::int64_t d) {
   return points;
 }
 
-/// Returns the time in seconds of one scan of all points.
+/// Measures how many seconds a scan of all points takes.
 template <class T>
 double seconds_of_a_look(MatrixView<const T> points) {
   const double start = processor_seconds();
@@ -49,8 +49,8 @@ double seconds_of_a_look(MatrixView<const T> points) {
   return processor_seconds() - start;
 }
 
-/// Returns the options of a fit with one iteration from the first points. In such a fit, the assignment directly
-/// follows the examination of the points.
+/// Returns the options of a fit with one iteration, whose initial centroids are the first points. In such a fit, the
+/// assignment directly follows the examination of the points.
 KMeansJob<float> one_iteration(std::int64_t clusters) {
   KMeansJob<float> options;
   options.clusters = clusters;
@@ -75,7 +75,7 @@ struct LongPass {
   std::int64_t k;
 };
 
-/// Returns shapes for which a pass takes long. Vectorised variants are tested with several numbers of columns.
+/// Returns shapes with which a pass takes long. For vectorised variants, the shapes have several numbers of columns.
 std::vector<LongPass> long_passes(const Variant& variant) {
   if (variant.backend != core::Backend::simd) return {{20'000, 64, 20'000}};
   return {{500'000, 3, 100'000}, {200'000, 16, 100'000}, {50'000, 400, 40'000}};
@@ -116,7 +116,7 @@ TEST_P(Assignment, of_a_prediction) {
 INSTANTIATE_TEST_SUITE_P(kmeans, Assignment, testing::ValuesIn(tests::rows_that(variants(), tests::runs_on_cpu)),
                          tests::RowName());
 
-// On a GPU, an iteration over these points takes between a tenth of a second and a minute, and a fit takes many
+// On a GPU, an iteration over these points takes at least a tenth of a second and at most a minute. A fit takes many
 // iterations.
 class GpuAssignment : public tests::WithRow<Variant> {};
 
@@ -129,7 +129,7 @@ TEST_P(GpuAssignment, of_a_fit) {
     const Matrix<float> points = random_points(n, d);
     KMeansJob<float> options = one_iteration(k);
     options.max_iterations = 1'000'000;
-    options.restarts = 1000;  // enough restarts that the job does not end before the stop request
+    options.restarts = 1000;  // because of the many restarts, the job does not end before the stop request
     const auto execution = [](const std::stop_token& stop) {
       Execution on_gpu = on(stop, GetParam()->name);
       on_gpu.device = Device::gpu;
@@ -166,8 +166,8 @@ TEST(Stop, WhileFindingTheVariance) {
   const double examined = seconds_of_a_look(std::as_const(points).view());
   KMeansJob<float> options = one_iteration(2);
   options.tolerance = 1e-4;
-  // Before the tested phase, the points are examined twice. The pages of the points are already resident, so this takes
-  // less than 2 * examined.
+  // Before the tested phase, the points are examined twice. Their pages are already resident, so this takes less than 2
+  // * examined.
   expect_to_stop_soon(1.5 * examined, threads,
                       [&](const std::stop_token& stop) { kmeans(std::as_const(points).view(), options, on(stop)); });
 }
@@ -184,7 +184,8 @@ TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
     });
 }
 
-// Tests that a cover stops while every candidate is within reach of every point. make(points, stop): makes the cover.
+// Tests that a cover stops. Every candidate is within reach of every point, so the cover must measure all distances.
+// make(points, stop) must return the cover.
 template <class Make>
 void expect_comparisons_to_stop(std::int64_t some, const Make& make) {
   EndlessZeros<float> points(1'000'000, 100);

@@ -1,5 +1,4 @@
-"""Tests tables of the kinds that users have. A user who follows every message literally must get the correct points in
-the end."""
+"""Tests tables of the kinds that users have. A user who follows every message literally must get the correct points in the end."""
 
 import csv
 import fractions
@@ -19,8 +18,8 @@ MISSING = ["", "NA", "nan", "N/A"]
 
 class Column:
     def __init__(self, role, values, name=None):
-        self.role = role  # "coordinate", or one of "text", "index" and "empty" for columns that are not coordinates
-        self.values = values  # for a coordinate, fractions, or None where a value is missing; otherwise texts
+        self.role = role  # "coordinate" for coordinates, otherwise one of "text", "index" and "empty"
+        self.values = values  # for a coordinate, fractions, or None if a value is missing; for all other columns, texts
         self.name = name
 
 
@@ -43,7 +42,7 @@ class TableInput(Input):
         self.decimal = "," if self.separator in ";\t" and chance.random() < 0.4 else "."
         self.ending = ".tsv" if self.separator == "\t" and chance.random() < 0.5 else chance.choice([".csv", ".txt"])
         self.choose_header()
-        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # if rows are left out, the index looks like a coordinate
+        mistakable = self.columns[0].role == "index" and self.columns[0].name != ""  # if rows are left out, an index looks like a coordinate
         if chance.random() < 0.3 and not mistakable:
             for _ in range(chance.randint(1, 3)):
                 self.coordinates()[chance.randrange(count)].values[chance.randrange(rows)] = None
@@ -79,7 +78,7 @@ class TableInput(Input):
         named = [column for column in self.columns if column.role == "text"] or led
         kind = chance.choice(["words", "words", "none", "numbers", "years", "counts"])
         if kind == "none" and led and self.columns[0].role == "index":
-            kind = "words"  # an index could not be distinguished from this coordinate
+            kind = "words"  # an index would look like this coordinate
         self.header = kind != "none"
         if not self.header:
             return
@@ -99,7 +98,7 @@ class TableInput(Input):
         for column, name in zip(self.columns, names):
             column.name = name
         if self.columns[0].role == "index" and (len(self.columns[0].values) < 5 or chance.random() < 0.5):
-            self.columns[0].name = ""  # with a name and few rows, the first line is ambiguous
+            self.columns[0].name = ""  # if the column had a name and there were few rows, the first line would be ambiguous
 
     def coordinates(self):
         return [column for column in self.columns if column.role == "coordinate"]
@@ -131,13 +130,13 @@ class TableInput(Input):
             writer.writerow([self.shown(column, row) for column in self.columns])
         return self.mark + out.getvalue()
 
-    # ---- Advice that a user who knows the table accepts ----
+    # ---- Advice that a user who knows the table would accept ----
 
     def lacks(self, column):
         return column.role == "coordinate" and None in column.values
 
     def named(self, items):
-        """Returns the columns that a list selects by the documented rule."""
+        """Returns the columns that a list selects according to the documentation."""
         found = []
         for item in re.findall(r'"(?:[^"]|"")*"|[^,]+', items):
             name = item[1:-1].replace('""', '"') if item.startswith('"') else None
@@ -152,7 +151,7 @@ class TableInput(Input):
         if advice.option == "--header":
             return advice.value == ("yes" if self.header else "no")
         if advice.option == "--comment":
-            return advice.value == "none"  # a line with the same number of fields as the other lines is a row, not a comment
+            return advice.value == "none"  # a line with as many fields as the other lines is a row and not a comment
         if advice.option == "--decimal":
             return advice.value == ("comma" if self.decimal == "," else "point")
         if advice.option == "--missing":

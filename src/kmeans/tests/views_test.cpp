@@ -136,7 +136,7 @@ TYPED_TEST(Views, MemoryRefusesImpossibleSizes) {
   many.clusters = std::numeric_limits<std::int32_t>::max();
   Execution threads;
   threads.threads = 4096;
-  // The number of sums would overflow 64 bits.
+  // The number of sums would not fit in 64 bits.
   expect_usage([&] { kmeans_memory({many.clusters, std::int64_t{1} << 25, sizeof(T)}, many, threads); }, "overflow");
   EXPECT_GT(kmeans_memory({1000, 3, sizeof(T)}, options).host, 4000u);
   EXPECT_EQ(kmeans_memory({1000, 3, sizeof(T)}, options, {.device = Device::cpu}).device, 0u);
@@ -163,7 +163,7 @@ TYPED_TEST(Views, GivenCentroidsAreForInitGiven) {
 TYPED_TEST(Views, ResultsOverlapNoInput) {
   using T = TypeParam;
   constexpr std::int64_t n = 12;
-  Matrix<T> wide(n, 8);  // columns 0 to 2 hold the points, and columns 3 to 5 a result; columns 6 and 7 are unused
+  Matrix<T> wide(n, 8);  // columns 0 to 2 are the points, columns 3 to 5 are a result, and columns 6 and 7 are unused
   for (std::int64_t row = 0; row < n; ++row)
     for (std::int64_t column = 0; column < 8; ++column) wide(row, column) = static_cast<T>((row * 7 + column * 3) % 11);
   const auto columns = [&](std::int64_t first, std::int64_t count) {

@@ -31,7 +31,7 @@ Shape describe(const Input& input, const LifeOptions& options) {
 }
 
 const Variant& choose(const Input& input, const Shape& shape, const LifeOptions& options, const Execution& execution) {
-  // Checks the bounding box before the size in bytes is computed, because the size of a large box could overflow.
+  // Checks the bounding box first, because the size in bytes of a large box could overflow.
   const auto takes_plane = [&] {
     return execution::wanted_variant(variants(), life_detail::choose, shape, execution, Room::name).facts.plane;
   };
@@ -39,8 +39,8 @@ const Variant& choose(const Input& input, const Shape& shape, const LifeOptions&
   return life_detail::choose(shape, execution);
 }
 
-/// Returns a number of threads that suits the work between two barriers. For long jobs, ignores the present load of the
-/// machine, because a long job measures at run time whether more threads are worthwhile.
+/// Returns a number of threads that suits the work between two barriers. For a long job, ignores the present load of
+/// the machine, because the job measures at run time whether more threads are worthwhile.
 int chosen_threads(const Shape& shape, const Variant& variant, const Execution& execution) {
   if (variant.backend == core::Backend::sequential) return 1;
   if (execution.threads > 0) return execution.threads;
@@ -65,7 +65,7 @@ void take(Solved solved, const LifeOptions& options, LifeResult& result) {
 struct Run {
   const Variant& variant;
   LifeGridView cells;
-  LifeOptions options;  ///< left and top: place of the first cell or, for a tree, of its centre
+  LifeOptions options;  ///< with `left` and `top`: the place of the first cell or, for a tree, of its centre
   const LifeMemory& memory;
   const Execution& execution;
   int threads;
@@ -91,7 +91,7 @@ void run_on_plane(const Run& run, const LifeTree* tree, LifeResult& result) {
   take(run.variant.run(problem, run.execution, run.phases), run.options, result);
 }
 
-/// Runs a variant on the requested GPU. The cells or the result reside in the memory of this GPU.
+/// Runs a variant on the requested GPU. The cells, or the result, must be in the memory of this GPU.
 void run_in_gpu_memory(const Run& run, LifeResult& result) {
   LifeGridSpan to = run.memory.cells;
   if (to.words == nullptr) {
@@ -118,7 +118,8 @@ void take(World& world, LifeResult& result) {
   result.top = world.top();
 }
 
-/// Runs generations of a world in host memory. If the variant `successor` completes the run, sets `completed_by` to it.
+/// Runs generations of a world in host memory. May switch to the variant `successor`. If `successor` completes the run,
+/// sets `completed_by` to it.
 void run_in_world(const Run& run, const Shape& shape, const Variant* successor, const Variant*& completed_by,
                   LifeResult& result) {
   Job job{.cells = run.cells,
@@ -127,8 +128,8 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
           .execution = &run.execution,
           .phases = &run.phases,
           .threads = run.threads};
-  // After a search for cycles, the run may start again at the first generation. A run in place overwrites the first
-  // generation, so the cells are copied before the run.
+  // After a search for cycles, the run may have to start again from the first generation. If it works in place, it
+  // overwrites the first generation, so the cells are copied before the run.
   LifeGrid first;
   if (run.options.until_stable && run.memory.cells.words == run.cells.words && run.cells.words != nullptr) {
     first = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});

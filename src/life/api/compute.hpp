@@ -9,11 +9,11 @@ namespace gradus::life_detail {
 
 struct Input {
   LifeGridView cells = {};
-  /// If set, this tree replaces `cells`. The centre of the tree is at LifeOptions::left and LifeOptions::top.
+  /// If it is set, this tree replaces `cells`, and LifeOptions::left and LifeOptions::top are the place of its centre.
   const LifeTree* tree = nullptr;
 };
 
-/// Performs all steps of life() that follow `check`.
+/// Performs all steps of life() that follow check().
 LifeResult compute(const Input& input, const LifeOptions& options, const LifeMemory& memory, Execution execution,
                    execution::Timing timing = {});
 

@@ -1,4 +1,4 @@
-// life() of a grid.
+// life() for a grid.
 #include "execution/whole_call.hpp"
 #include "life/api/compute.hpp"
 #include "life/api/steps.hpp"
@@ -35,7 +35,7 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
                      std::to_string(static_cast<std::uint64_t>(options.generations) + 1));
 }
 
-/// Returns the request. If the cells reside on a GPU, the request names this GPU.
+/// Checks the arguments and returns the request. If the cells are on a GPU, the returned request names this GPU.
 Execution check(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
                 const Execution& execution) {
   execution::check_execution(execution);

@@ -9,7 +9,7 @@ namespace room = life_detail;
 
 namespace {
 
-/// Returns the request. If the cells reside on a GPU, the request names this GPU.
+/// Checks the arguments and returns the request. If the cells are on a GPU, the returned request names this GPU.
 Execution check(const LifeShape& shape, const LifeOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   room::check(options);

@@ -1,4 +1,4 @@
-// life() of a pattern, and life_options().
+// life() for a pattern, and life_options().
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@ namespace room = life_detail;
 
 namespace {
 
-/// Returns the options with the coordinates of the pattern filled in.
+/// Checks the arguments. Returns the options with the coordinates of the pattern.
 LifeOptions check(const LifePattern& pattern, const LifeOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   room::check(options);
@@ -27,8 +27,8 @@ LifeOptions check(const LifePattern& pattern, const LifeOptions& options, const 
   return placed;
 }
 
-/// Returns the place of the pattern's first cell on a grid of this size. If the pattern is a tree, returns the place of
-/// its centre.
+/// Returns the place of the pattern's first cell on a grid of this size or, if the pattern is a tree, the place of its
+/// centre.
 std::pair<std::int64_t, std::int64_t> place_on_grid(const LifePattern& pattern, std::int64_t height,
                                                     std::int64_t width) {
   if (!pattern.unplaced) return {pattern.left, pattern.top};
@@ -42,8 +42,8 @@ std::string would_hold(std::int64_t width, std::int64_t height) {
   return "; " + std::to_string(width) + " x " + std::to_string(height) + " would hold them";
 }
 
-/// Returns a part of a message: the size of a grid that is centred at (0, 0) and holds these columns and rows. Returns
-/// "" if such a grid would be too large.
+/// Returns a part of a message: the size of a grid that is centred at (0, 0) and contains these columns and rows.
+/// Returns "" if such a grid would be too large.
 std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t top, std::int64_t bottom) {
   constexpr std::int64_t far = std::int64_t{1} << 38;
   if (left < -far || right > far || top < -far || bottom > far) return "";

@@ -24,7 +24,7 @@ void check_sizes(std::int64_t height, std::int64_t width) {
   if (height < 0 || width < 0)
     throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +
                      " must not be negative");
-  // The largest allowed size. With this limit, sums of a few sizes and coordinates never overflow.
+  // The largest size that is allowed. Because of this limit, the sum of a few sizes and coordinates cannot overflow.
   constexpr std::int64_t most = std::int64_t{1} << 48;
   if (height > most || width > most)
     throw UsageError(about("cells") + "the sizes " + std::to_string(height) + " x " + std::to_string(width) +

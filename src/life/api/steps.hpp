@@ -1,4 +1,4 @@
-// Steps of a call that all public functions share.
+// Steps that all public calls have in common.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@ void check(const LifeOptions& options);
 void check_sizes(std::int64_t height, std::int64_t width);
 /// Throws UsageError for a malformed view.
 void check_grid(const LifeGridView& cells, const char* what);
-/// Throws UnsupportedError for cells on a GPU if the job needs them in host memory.
+/// Throws UnsupportedError if the cells are on a GPU but the job needs them in host memory.
 void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& options);
 
 Shape describe(std::int64_t height, std::int64_t width, const LifeOptions& options, bool tree = false);
 
-/// Returns the variant that `execution` names. If it names none, returns the best one for the shape and this machine.
+/// Returns the variant that `execution` names. If it names none, returns the best variant for the shape and this
+/// machine.
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the job. A grid takes one bit per cell. The job needs grids for its result, and for stepping,
-/// comparing or growing.
+/// Returns the memory of the job. A grid takes one bit per cell. The job needs a grid for its result, and further grids
+/// for stepping, comparing or growing.
 core::Memory estimate(const Shape& shape, const Variant& variant, const LifeOptions& options, int threads);
 
 }  // namespace gradus::life_detail

@@ -28,7 +28,7 @@ std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std
   return word_at(word) >> shift | word_at(word + 1) << (64 - shift);
 }
 
-/// Mixes a word so that each of its bits affects all 64 bits of the result (the finalizer of SplitMix64).
+/// Mixes the bits of a word, so that each bit affects all 64 bits of the result (the finalizer of SplitMix64).
 constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9;
   bits = (bits ^ bits >> 27) * 0x94D049BB133111EB;
@@ -48,7 +48,7 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
       continue;
     }
     const std::uint64_t* const source = from.row(y + down);
-    // If the columns are shifted by whole words, copies the complete words of the source row without shifts and range
+    // If the columns are shifted by whole words, copies the inner words of the source row without shifts and range
     // checks.
     std::int64_t word = 0;
     if (across % 64 == 0 && across >= 0) {
@@ -64,7 +64,7 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
 Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
   const std::int64_t words = cells.row_words();
   Box box{cells.height, 0, cells.width, 0};
-  std::int64_t first = words;  // range of words that have live cells
+  std::int64_t first = words;  // `first` and `last`: range of words that have live cells
   std::int64_t last = -1;
   for (std::int64_t y = 0; y < cells.height; ++y) {
     if (y % 64 == 0) core::honour_stop(stop, while_looking);
@@ -94,7 +94,7 @@ Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
 std::uint64_t population(const LifeGridView& cells, int threads, const std::stop_token& stop) {
   std::uint64_t count = 0;
   const std::int64_t words = cells.row_words();
-  // Contiguous rows are hashed as a single row.
+  // Contiguous rows are hashed like a single row.
   const std::int64_t rows =
       words == cells.stride ? std::max<std::int64_t>((1 << 14) / std::max<std::int64_t>(words, 1), 1) : 1;
   const int team = cpu::threads_for(cells.height * words / 4, threads);

@@ -1,4 +1,4 @@
-// Operations on packed cells: copying, counting, hashing, and the bounding box of live cells.
+// Operations on packed cells: copies, counts, hashes, and the bounding box of live cells.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ struct Box {
   bool empty() const { return bottom <= top || right <= left; }
 };
 
-/// Writes all words of `to`. Cell (y, x) of `to` gets the state of cell (y + down, x + across) of `from`. If the
-/// cell of `from` does not exist, the new cell is dead. The grids must not overlap. For long copies, pass a stop token.
-/// After a stop request, the rest of `to` is garbage.
+/// Writes all words of `to`. Cell (y, x) of `to` gets the state of cell (y + down, x + across) of `from`. If the cell
+/// of `from` does not exist, the new cell is dead. The grids must not overlap. For long copies, pass a stop token.
+/// After a stop request, the copy ends early, and some cells of `to` are undefined.
 void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across, const LifeGridSpan& to,
                 const std::stop_token& stop = {});
 
 /// Returns the smallest box that holds all live cells, or an empty box if no cell is alive. Bits past the width must be
-/// 0. Throws InterruptedError after a stop request, as do the next two functions.
+/// 0. This function and the next two functions throw InterruptedError after a stop request.
 Box live_box(const LifeGridView& cells, const std::stop_token& stop = {});
 
-/// Counts live cells; threads share the rows. Bits past the width must be 0.
+/// Returns the number of live cells. The threads share the rows. Bits past the width must be 0.
 std::uint64_t population(const LifeGridView& cells, int threads = 1, const std::stop_token& stop = {});
 
 /// Returns the hash that gradus/life.hpp defines. The first cell has column `left` and row `top`. Bits past the width

@@ -1,5 +1,5 @@
-// A grid of packed cells with a margin, as the row kernels need it. The margin holds the cells beyond the grid: a word
-// on each side of each row, and a row above and below the grid.
+// A grid of packed cells with a margin, which the row kernels need. The margin contains the cells beyond the grid: a
+// word on each side of each row, and a row above and below the grid.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace gradus::life_detail {
 
-/// The kernel processes this many rows at a time, column by column. When it reaches the next column, the neighbouring
-/// cells are still in the L1 cache.
+/// The kernel processes this number of rows at a time, column by column. When it reaches the next column, the
+/// neighbouring cells are therefore still in the L1 cache.
 inline constexpr std::int64_t cached_rows = 32;
 
 class Padded {
@@ -37,8 +37,8 @@ class Padded {
   std::uint64_t* row(std::int64_t y) { return first_ + y * pitch_; }
   const std::uint64_t* row(std::int64_t y) const { return first_ + y * pitch_; }
 
-  /// Computes rows [first, last) of the next generation in `next`, including their margins. The margins of rows `first`
-  /// - 1 to `last` of this grid must be set.
+  /// Computes rows [first, last) of the next generation in `next`, with their margins. The margins of rows `first` - 1
+  /// to `last` of this grid must be set.
   void advance_rows(const Step& step, Padded& next, std::int64_t first, std::int64_t last) const {
     if (first >= last) return;
     advance_band(step, {row(first), next.row(first), pitch_, last - first, words_});
@@ -46,11 +46,11 @@ class Padded {
   }
 
   /// Sets the cells to the left of the first cell and to the right of the last cell of these rows. On a torus, these
-  /// two cells are copies of the cells of the opposite side. Otherwise they are dead. Stores of full registers may
-  /// leave garbage between these cells and the end of the row, but no cell of the grid depends on this garbage.
+  /// two cells are copies of the cells of the opposite side. Otherwise they are dead. The kernels store full registers,
+  /// so there may be garbage between these cells and the end of the row. No cell of the grid depends on it.
   void close_sides(std::int64_t first, std::int64_t last) {
     const auto rest = static_cast<int>(width_ % 64);
-    // The margin keeps its zeros, because no kernel overwrites them.
+    // The margin stays zero, because no kernel overwrites it.
     if (!torus_ && rest == 0 && words_ % longest_lanes == 0) return;
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
@@ -67,7 +67,7 @@ class Padded {
   }
 
   /// On a torus, copies the last row to the place above the first row, and the first row to the place below the last
-  /// row. Otherwise these two places keep the zeros of begin().
+  /// row. Otherwise these two places stay zero, as begin() has set them.
   void close_top() { close_end(-1, height_ - 1); }
   void close_bottom() { close_end(height_, 0); }
   void close_ends() {
@@ -81,8 +81,8 @@ class Padded {
     std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
   /// Clears the margins next to rows [first, last). Should be called in the thread that will compute these rows,
-  /// because the call may be the first to touch their memory. To the left of a row, the call clears only the nearest
-  /// word. The words before it belong to the row above, whose margin another thread may have set already. After a stop
+  /// because the call may be the first to touch their memory. To the left of a row, clears only the nearest word. The
+  /// words before this word belong to the row above, and another thread may have set its margin already. After a stop
   /// request, begin_rows(), load_rows() and store_rows() return early.
   void begin_rows(std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     for (std::int64_t y = first; y < last; ++y) {
@@ -113,8 +113,8 @@ class Padded {
 
  private:
   static constexpr std::int64_t rows_between_polls = 64;
-  /// Words per cache line. One line precedes each row. Its last word is the row's left margin, and its first word may
-  /// be the right margin of the row above.
+  /// Words per cache line. There is one line before each row. Its last word is the row's left margin. Its first word
+  /// may be the right margin of the row above.
   static constexpr std::int64_t line = 8;
   static_assert(line % longest_lanes == 0);
 
@@ -124,7 +124,7 @@ class Padded {
     close_sides(beyond, beyond + 1);
   }
 
-  /// Returns the distance between rows. It is an odd number of cache lines, so that vertically adjacent rows are in
+  /// Returns the distance between rows. It is an odd number of cache lines, because rows above each other must be in
   /// different cache sets.
   static std::int64_t pitch_of(std::int64_t width) {
     const std::int64_t lines = (width / 64 + (width % 64 > 0 ? 1 : 0) + line - 1) / line + 1;

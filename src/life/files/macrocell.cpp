@@ -1,4 +1,4 @@
-// Life patterns as quadtrees with shared parts (Macrocell), in Golly's format.
+// Reads and writes Life patterns as quadtrees with shared parts, in Golly's format Macrocell.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -34,13 +34,13 @@ class MacrocellReader final : public LifeReader {
       fail("the file is empty; the first line of Macrocell begins with [M2]");
     }
     pattern_.top = row_of_middle;
-    if (numbers_.size() == 1) {  // the form in which Golly writes an empty plane
+    if (numbers_.size() == 1) {  // Golly writes an empty plane in this form
       if (!has_rule_)
         fail("the file ends without a rule (#R B3/S23) or a square of cells; a part of it may be missing");
       pattern_.tree = std::move(tree_);
       return std::move(pattern_);
     }
-    // The last square of a file is its root and must be the largest square.
+    // The last square of a file is its root and must be larger than all other squares.
     if (const auto greatest = std::ranges::max_element(levels_.begin(), levels_.end() - 1); *greatest >= levels_.back())
       fail("the file ends with square " + std::to_string(levels_.size() - 1) + " of level " +
            std::to_string(levels_.back()) + ", which should be all of the pattern, but square " +
@@ -80,7 +80,8 @@ class MacrocellReader final : public LifeReader {
     }
   }
 
-  /// Adds a node. In the file, each node has the number of its line. All empty nodes map to node 0 of the tree.
+  /// Adds a node. The number of a node in the file is the number of its line. All empty nodes become node 0 of the
+  /// tree.
   void add(const LifeTree::Node& node) {
     const bool is_empty = node.cells == 0 && node.quarters == std::array<std::uint32_t, 4>{};
     numbers_.push_back(is_empty ? 0 : static_cast<std::uint32_t>(tree_.nodes.size()));
@@ -88,7 +89,7 @@ class MacrocellReader final : public LifeReader {
     if (!is_empty) tree_.nodes.push_back(node);
   }
 
-  /// Parses 8 x 8 cells such as "..*$.*$". The text omits dead cells at the end of a row or of the square.
+  /// Parses 8 x 8 cells such as "..*$.*$". At the end of a row, and at the end of the square, dead cells are omitted.
   void take_leaf(std::string_view text, std::size_t column) {
     LifeTree::Node leaf{.level = leaf_level};
     if (common_leaf(text, leaf.cells)) return add(leaf);
@@ -222,8 +223,8 @@ constexpr auto leaf_rows = [] {
   return rows;
 }();
 
-/// Writes the nodes of a tree, each one after its quarters. If equal squares share a node, the text depends only on the
-/// cells.
+/// Writes the nodes of a tree. Each node follows its quarters. If equal squares share a node, the text depends only on
+/// the cells.
 class MacrocellText {
  public:
   MacrocellText(TextOutput& output, const LifeTree& tree)
@@ -272,7 +273,7 @@ class MacrocellText {
 
   TextOutput& output_;
   const LifeTree& tree_;
-  std::vector<std::uint32_t> numbers_;  ///< numbers of the nodes in the file; 0: not written yet
+  std::vector<std::uint32_t> numbers_;  ///< numbers of the nodes in the file; 0 if a node is not written yet
   std::uint32_t count_ = 0;
   core::RarePoll look_;
 };

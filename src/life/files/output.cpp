@@ -15,7 +15,7 @@ namespace gradus::files {
 namespace {
 
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
-/// Limit for writing the cells of a tree one by one: 1.5 GiB of blocks.
+/// If the cells of a tree take more blocks than this (1.5 GiB), they are not written one by one.
 constexpr std::size_t most_blocks = std::size_t{1} << 26;
 
 }  // namespace
@@ -85,7 +85,7 @@ void write_comments(TextOutput& output, const LifePattern& pattern, std::string_
   for (const std::string& comment : pattern.comments) {
     if (comment.find_first_of("\r\n") != std::string::npos) continue;
     const std::string_view text = std::string_view(comment).substr(std::min<std::size_t>(1, comment.size()));
-    // Without "C ", the line would be read as a rule, a place or a generation.
+    // Without "C ", the line would have the meaning of a rule, a place or a generation.
     const bool means_more = !text.empty() && (std::string_view("RrPG").find(text.front()) != std::string_view::npos ||
                                               text.starts_with("CXRLE"));
     output.write(mark);

@@ -1,5 +1,4 @@
-// Tools that the writers of patterns share: text, optionally gzip-compressed, and the live cells of a grid or tree as
-// runs.
+// Tools of the writers of patterns: text, optionally gzip-compressed, and the live cells of a grid or tree as runs.
 #pragma once
 
 #include <bit>
@@ -23,7 +22,7 @@ struct LifeTarget {
   std::stop_token stop;
 };
 
-/// Writes text to memory or to a file, gzip-compressed if `packed` is set.
+/// Writes text to memory or to a file. Compresses it with gzip if `packed` is set.
 class TextOutput {
  public:
   TextOutput(core::AtomicFile& file, bool packed);
@@ -47,11 +46,11 @@ class TextOutput {
   std::unique_ptr<Packing> packing_;
 };
 
-/// The live cells of a pattern as runs. The caller keeps the pattern alive.
+/// The live cells of a pattern as runs. The caller must keep the pattern alive.
 class LifeRuns {
  public:
-  /// Throws Error with the target's name if only Macrocell can hold the cells, because they are too numerous or too far
-  /// apart.
+  /// Throws Error with the target's name if the cells are too numerous or too far apart for all formats except
+  /// Macrocell.
   LifeRuns(const LifePattern& pattern, const LifeTarget& target);
   const life_detail::LifeBox& box() const { return box_; }
   /// Calls use(x, y, count) for all runs, row by row from the top, and from left to right within a row. Two runs may be
@@ -109,8 +108,8 @@ void LifeRuns::for_each(const Use& use) const {
 
 /// Returns "B3/S23", followed by the topology if there is one.
 std::string rule_text(const LifePattern& pattern);
-/// Writes each comment as a line whose first character is replaced by `mark`. If the mark '#' would give the line
-/// another meaning, writes "#C " instead.
+/// Writes each comment as a line. Replaces its first character by `mark`. If the line would have another meaning with
+/// the mark '#', writes "#C " instead.
 void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark);
 
 }  // namespace gradus::files

@@ -64,12 +64,13 @@ const LifeFormat* format_of_name(const std::string& path) {
   return first_that([&](const LifeFormat* format) { return format->file.names(path); });
 }
 
-/// Returns the format of contents that begin with the format's name.
+/// Returns the format whose name is at the beginning of the contents, or null.
 const LifeFormat* format_of_beginning(std::string_view text) {
   return first_that([&](const LifeFormat* format) { return format->begins != nullptr && format->begins(text); });
 }
 
-/// Returns the format of other contents, by the first line that is not an RLE comment.
+/// Returns the format that the first line which is not an RLE comment indicates, or null. Used if the contents do not
+/// begin with the name of a format.
 const LifeFormat* format_of_lines(std::string_view text) {
   const bool blocks = text.starts_with("#P ");
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Life patterns as pictures. PBM and PGM are read here, PNG and JPEG by the picture readers.
+// Life patterns as pictures. This file reads PBM and PGM; the readers of pictures read PNG and JPEG.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -40,7 +40,8 @@ bool is_space(char letter) { return PlainLetter::meaning(letter) == PlainLetter:
 /// Packs the lowest bits of eight bytes. Bit i of the result comes from byte i. All other bits must be 0.
 constexpr std::uint64_t packed_bits(std::uint64_t eight_bytes) { return eight_bytes * 0x0102040810204080 >> 56; }
 
-/// Reverses the bits of each byte. The first cell is bit 0 in a grid's words, but the highest bit in PBM's bytes.
+/// Reverses the bits of each byte, because a grid's words begin with the lowest bit and PBM's bytes begin with the
+/// highest bit.
 constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
   word = (word & 0x5555555555555555) << 1 | (word >> 1 & 0x5555555555555555);
   word = (word & 0x3333333333333333) << 2 | (word >> 2 & 0x3333333333333333);
@@ -51,7 +52,7 @@ void from_pbm(const unsigned char* bytes, std::int64_t width, std::uint64_t* wor
   for (std::int64_t x = 0; x < width; x += 64, bytes += 8) {
     const std::int64_t cells = std::min<std::int64_t>(width - x, 64);
     std::uint64_t word = 0;
-    if (cells == 64)  // compilers turn the loop into one load
+    if (cells == 64)  // compilers compile this loop to one load
       for (int byte = 0; byte < 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
     else
       for (int byte = 0; byte < (cells + 7) / 8; ++byte) word |= std::uint64_t{bytes[byte]} << (8 * byte);
@@ -138,7 +139,7 @@ class NetpbmReader final : public LifeReader {
     fail_at((newline == std::string_view::npos ? begun_ + at : at - newline - 1) + 1, what);
   }
 
-  /// Skips blanks and comments. Returns false if the text ends first.
+  /// Skips blanks and comments. Returns false if the text ends before anything else follows.
   static bool skip(std::string_view text, std::size_t& at) {
     std::size_t next = at;
     for (; next < text.size(); ++next) {
@@ -191,7 +192,7 @@ class NetpbmReader final : public LifeReader {
     }
     at = end;
     if (++header_ < needed()) return;
-    // A single blank ends the header of binary formats.
+    // In binary formats, exactly one blank ends the header.
     if (is_binary() && at < text.size()) ++at;
     else if (is_binary() && !last) fail_in(text, begin, "nothing follows the header");
     const auto bytes = static_cast<std::uint64_t>(width_ / 64 + 1) * 8 * static_cast<std::uint64_t>(height_);
@@ -383,7 +384,7 @@ class ImageReader final : public LifeReader {
   std::string bytes_;
 };
 
-/// Copies a window of the box's size, beginning at (left, top). Cells outside the given grid are dead.
+/// Copies a window that has the size of the box and begins at (left, top). Cells outside of the given grid are dead.
 LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const life_detail::LifeBox& box,
                    const LifeTarget& target) {
   LifeGrid window(box.height, box.width);
@@ -447,7 +448,7 @@ PictureCells picture_of(const LifePattern& pattern, const LifeTarget& target, st
   return picture;
 }
 
-/// Paints a row as gray pixels: white for dead cells, black for live ones.
+/// Paints a row in grey: dead cells white, live cells black.
 template <class Byte>
 void paint_row(const LifeGridView& cells, std::int64_t y, std::int64_t scale, Byte* pixels) {
   static constexpr auto eight_pixels = [] {

@@ -106,7 +106,7 @@ class Life105Reader final : public LifeReader {
   void take_comment(std::string_view line) {
     if (line.starts_with("#P")) {
       // A block without a position begins at the current position, which is initially (0, 0). The limit for positions
-      // is lower than the limit for cells, so that a line of cells can follow.
+      // is lower than the limit for cells, so that the cells after the position stay within the limit.
       const std::string_view place = trimmed(line.substr(2));
       if (!place.empty()) std::tie(left_, y_) = place_in(line, place, farthest_cell / 2);
     } else if (line.starts_with("#N")) {
@@ -221,7 +221,7 @@ extern constinit const LifeFormat life_105_format{
                  "Life 1.05: blocks of `.` and `*` behind lines `#P x y`; a block behind `#P` alone follows the one "
                  "before, or begins at (0, 0)"},
     .begins = [](std::string_view text) { return text.starts_with("#Life 1.05"); },
-    // Recognises blocks of Life 1.05 whose first line is missing.
+    // Recognises files of Life 1.05 that lack the first line, by their blocks.
     .has_line = [](std::string_view line,
                    bool blocks) { return blocks && line.find_first_not_of(".*") == std::string_view::npos; },
     .reader = make_life_reader<Life105Reader>,

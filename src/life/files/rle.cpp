@@ -1,4 +1,4 @@
-// Life patterns as run-length encoded text (RLE).
+// Reads and writes Life patterns as run-length encoded text (RLE).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,7 +17,7 @@ namespace gradus::files {
 
 namespace {
 
-/// The remedy in errors about a size in the header.
+/// The remedy in messages about an incorrect size in the header.
 constexpr const char* correct_it = "; correct that number if all runs belong to the pattern";
 
 class RleReader final : public LifeReader {
@@ -46,7 +46,8 @@ class RleReader final : public LifeReader {
     const std::string_view text = trimmed(line);
     if (!begun_) {
       if (text.starts_with("#CXRLE")) return take_place(line);
-      // Older programs write the rule in a line "#r". A rule in the header comes later and overrides this rule.
+      // Older programs write the rule in a line "#r". If the header has a rule, too, it follows later and replaces this
+      // rule.
       if (text.starts_with("#r ")) return take_rule(trimmed(text.substr(3)), column_of(line, text) + 3);
       if (text.starts_with("#P ") || text.starts_with("#R ")) return take_corner(line, text.substr(3));
     }
@@ -84,7 +85,8 @@ class RleReader final : public LifeReader {
     }
   }
 
-  /// Parses XLife's line "#P -3 5", the place of the first cell. A place in Golly's extension overrides this place.
+  /// Parses XLife's line "#P -3 5", which states the place of the first cell. If the file has a place in Golly's
+  /// extension, that place is used instead.
   void take_corner(std::string_view line, std::string_view rest) {
     const auto [left, top] = place_in(line, trimmed(rest));
     if (std::exchange(positioned_, true)) return;
@@ -102,7 +104,7 @@ class RleReader final : public LifeReader {
       if (rest.find('=') == std::string_view::npos || (key != "x" && key != "y" && key != "rule"))
         fail_at(column, core::excerpt(key) + " where a header such as 'x = 3, y = 3, rule = B3/S23' is expected");
       rest.remove_prefix(rest.find('=') + 1);
-      // The rule is the last entry of the header, because its topology may contain a comma.
+      // The rule is the last entry of the header. Its topology may contain a comma.
       const std::size_t end = key == "rule" ? rest.size() : std::min(rest.find(','), rest.size());
       const std::string_view value = trimmed(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -146,7 +148,7 @@ class RleReader final : public LifeReader {
       }
       take_run(letter, count, column);
     }
-    // A line may end after a count. The tag of the count is then on the next line.
+    // A line may end after a count. Its tag is then on the next line.
     if (count_column_ != 0) count_column_ = 1;
   }
 
@@ -196,7 +198,7 @@ class RleReader final : public LifeReader {
         break;
       }
       case '$':
-        // Like the other rows, the last row may have an end tag.
+        // The last row may have an end tag, like all other rows.
         if (count > height_ - y_)
           fail_at(column, has_header_ ? "the end of row " + number_text(y_, count) +
                                             "; the header says that y = " + std::to_string(height_) + correct_it
@@ -230,7 +232,7 @@ class RleReader final : public LifeReader {
   }
 
   LifeCells cells_;
-  // The size that the header states. All cells must be inside.
+  // The size that the header states. All cells must be within this size.
   std::int64_t width_ = farthest_cell;
   std::int64_t height_ = farthest_cell;
   std::int64_t greatest_x_ = 0;
@@ -239,17 +241,17 @@ class RleReader final : public LifeReader {
   bool positioned_ = false;
   bool ended_ = false;
   std::int64_t count_ = 0;
-  std::size_t count_column_ = 0;  ///< column of the count that waits for its tag; 0: no count
+  std::size_t count_column_ = 0;  ///< column of a count whose tag has not been read yet; 0 if there is none
   std::int64_t x_ = 0;
   std::int64_t y_ = 0;
 };
 
-/// Writes lines of at most 70 characters without splitting a count from its tag.
+/// Writes lines of at most 70 characters. Does not separate a count from its tag.
 class RleText {
  public:
   explicit RleText(TextOutput& output) : output_(output) { line_.reserve(2 * longest_line); }
 
-  /// Adds live cells. Calls must be in order from the top row down, and from left to right.
+  /// Adds live cells. Calls must be in order: from the top row down, and within a row from left to right.
   void add(std::int64_t x, std::int64_t y, std::int64_t count) {
     if (x == x_ && y == y_ && alive_ > 0) {
       alive_ += count;

@@ -162,10 +162,10 @@ LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
 
 namespace {
 
-/// The size up to which a grid is allocated before any of its cells is known.
+/// A grid of at most this size is allocated before any of its cells is known.
 constexpr std::uint64_t small_grid_bytes = std::uint64_t{16} << 20;
 
-/// Returns the bytes of a grid, saturating on overflow.
+/// Returns the size of a grid in bytes, or the largest number if the size overflows.
 std::uint64_t grid_bytes(std::int64_t width, std::int64_t height) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(width / 64 + 1) * 8, static_cast<std::uint64_t>(height),
@@ -213,8 +213,8 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
   return slots_[slot];
 }
 
-/// Makes room for more blocks. If a grid needs no more memory than the blocks, switches to a grid instead. Returns
-/// false if the memory limit allows neither.
+/// Makes room for more blocks. If a grid needs at most as much memory as the blocks would, stores the cells in a grid
+/// from now on. Returns false if the memory limit allows neither.
 bool LifeCells::grow() {
   const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
@@ -241,7 +241,7 @@ bool LifeCells::add_to_blocks(std::int64_t x, std::int64_t y, std::int64_t count
       if (!grow()) return false;
       continue;
     }
-    // Divides by a shift instead of `/`, because coordinates may be negative and must be rounded down.
+    // Uses a shift instead of a division, because coordinates may be negative, and the quotient must be rounded down.
     const std::int64_t next = std::min(end, ((x >> 3) + 1) * 8);
     const std::uint64_t bits = ((std::uint64_t{1} << (next - x)) - 1) << (x & 7);
     block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
@@ -274,7 +274,7 @@ std::optional<life_detail::LifeBox> LifeCells::box() const {
   return box;
 }
 
-/// Moves all blocks; a moved block covers up to four aligned ones.
+/// Moves all blocks. A moved block overlaps up to four aligned blocks.
 void LifeCells::move_to(std::int64_t left, std::int64_t top) {
   std::vector<life_detail::LifeBlock> moved;
   for (const life_detail::LifeBlock& block : slots_) {
@@ -284,7 +284,7 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
     const int across = static_cast<int>(x & 7);
     const int down = static_cast<int>(y & 7);
     const std::uint64_t western =
-        // Mask of the cells that stay in the western block.
+        // The mask of the cells that stay in the western one of two blocks.
         std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);
     const std::uint64_t west = (block.cells & western) << across;
     const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);
@@ -309,7 +309,7 @@ void LifeCells::finish(LifePattern& pattern, const std::stop_token& stop) {
       pattern.tree = life_detail::life_tree(std::move(slots_), stop);
       return;
     }
-    // The grid starts at the corner of the bounding box.
+    // Moves the corner of the bounding box to the first cell of the grid.
     if ((live->left | live->top) != 0) move_to(-live->left, -live->top);
     pattern.left += live->left;
     pattern.top += live->top;

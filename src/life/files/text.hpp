@@ -1,5 +1,4 @@
-// Tools that the readers of patterns share: lines with their positions, cells that arrive in runs, and rules with a
-// topology.
+// Tools of the readers of patterns: lines with their positions, cells that arrive in runs, and rules with a topology.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +26,10 @@ struct LifeWorld {
   std::int64_t width = 0;
   std::int64_t height = 0;
 };
-/// Parses a rule. If the text is malformed, sets `place` to the position of the fault and throws UsageError.
+/// Parses a rule. If the text is malformed, sets `place` to the position of the fault, and throws UsageError.
 LifeWorld parse_life_world(std::string_view text, std::size_t* place = nullptr);
 
-/// A pattern that is read in chunks.
+/// Base class for readers of patterns. A pattern is read in chunks.
 class LifeReader {
  public:
   LifeReader(std::string name, const LifeReadOptions& options) : name_(std::move(name)), options_(options) {}
@@ -44,29 +43,29 @@ class LifeReader {
   /// Consumes whole lines of a chunk, or any bytes if the format has no lines. Returns the number of bytes used, as for
   /// TakeLines.
   virtual std::size_t take(std::string_view text, bool last);
-  /// Called once, after the last chunk.
+  /// Returns the pattern. Called once, after the last chunk.
   virtual LifePattern finish() = 0;
 
  protected:
   /// Consumes a line, without its line end. `line_` is the number of the line.
   virtual void take_line(std::string_view) {}
-  /// Throws InputError for a column of the current line. Columns count from 1.
+  /// Throws InputError about a column of the current line. Columns count from 1.
   [[noreturn]] void fail_at(std::size_t column, const std::string& what) const;
-  /// Reports the whole line instead of a column.
+  /// Throws InputError about the whole current line.
   [[noreturn]] void fail(const std::string& what) const { fail_at(0, what); }
 
-  /// Parses all of `text` as an integer in [least, most]. `column` is the column where the text starts.
+  /// Parses all of `text` as an integer in [least, most]. `column` is the column of the first character.
   std::int64_t whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
                      std::int64_t most) const;
-  /// Parses two coordinates "X Y", which are separated by blanks. `text` is a part of the current line.
+  /// Parses two coordinates "X Y", separated by blanks. `text` is a part of the current line.
   std::pair<std::int64_t, std::int64_t> place_in(std::string_view line, std::string_view text,
                                                  std::int64_t farthest = farthest_cell) const;
-  /// Parses a generation of 64 bits.
+  /// Parses the number of a generation, which has at most 64 bits.
   void take_generation(std::string_view text, std::size_t column);
   /// Parses "B3/S23" or "B3/S23:T64,48".
   void take_rule(std::string_view text, std::size_t column);
-  /// Reports that the live cells up to this place need more memory than allowed. This is not a fault of the input, so
-  /// throws Error instead of InputError.
+  /// Throws an error: the live cells up to this place need more memory than the limit allows. Throws Error and not
+  /// InputError, because this is not a fault of the input.
   [[noreturn]] void fail_memory(std::size_t column) const;
 
   /// Returns "FILE:LINE:COLUMN: " for the current line.
@@ -83,7 +82,7 @@ class LifeReader {
   char line_end_ = '\0';  ///< the line end; '\r' in old files that have no '\n'
 };
 
-/// Creates a reader, for LifeFormat::reader.
+/// Creates a reader. Used as LifeFormat::reader.
 template <class Reader>
 std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOptions& options) {
   return std::make_unique<Reader>(std::move(name), options);
@@ -133,7 +132,7 @@ class LifeCells {
   bool grow();
   void become_grid();
   void move_to(std::int64_t left, std::int64_t top);
-  /// Returns the smallest box around the live cells. Returns nothing if a side of this box is 2^63.
+  /// Returns the smallest box that contains all live cells. Returns nothing if a side of this box has the length 2^63.
   std::optional<life_detail::LifeBox> box() const;
 
   std::uint64_t memory_limit_;

@@ -12,7 +12,7 @@ struct Bytes {
   unsigned char* cells;
   Extent extent;
 
-  /// Returns 1 if the cell is alive, otherwise 0. The coordinates may be one cell beyond the border.
+  /// Returns 1 if the cell is alive, otherwise 0. The cell may be next to the grid, one cell beyond the border.
   __device__ int alive(std::int64_t y, std::int64_t x) const {
     if (extent.torus) {
       y = wrapped(y, extent.height);
@@ -29,7 +29,7 @@ inline Bytes take_bytes(const Extent& extent, cuda::Arena& memory) {
   return {memory.take<unsigned char>(extent.height * extent.width), extent};
 }
 
-/// The rule as two lists. Each list has a bit for each number of live neighbours.
+/// The rule as two lists of bits. Each list has one bit for each number of live neighbours.
 struct Lists {
   unsigned int birth;
   unsigned int survival;
@@ -39,7 +39,7 @@ struct Lists {
 };
 inline Lists lists_of(const LifeRule& rule) { return {rule.birth, rule.survival}; }
 
-// Unpacks a word of 64 cells per thread. Launch shape: blocks of 256 threads, linear over all words.
+// Unpacks cells. Each thread unpacks a word of 64 cells. Launch shape: blocks of 256 threads, linear over all words.
 static __global__ void unpack_cells(LifeGridView from, Bytes to) {
   const std::int64_t words = (to.extent.width + 63) / 64;
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -49,7 +49,7 @@ static __global__ void unpack_cells(LifeGridView from, Bytes to) {
   const std::uint64_t word = from.words[y * from.stride + index % words];
   for (std::int64_t x = first; x < min(first + 64, to.extent.width); ++x) to.at(y, x) = word >> (x - first) & 1;
 }
-// Launch shape: as for unpack_cells.
+// Packs cells. Launch shape: as for unpack_cells.
 static __global__ void pack_cells(Bytes from, LifeGridSpan to) {
   const std::int64_t words = (from.extent.width + 63) / 64;
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -62,7 +62,8 @@ static __global__ void pack_cells(Bytes from, LifeGridSpan to) {
   to.words[y * to.stride + index % words] = word;
 }
 
-/// Advances two grids of bytes that alternate as source and target. step(from, to, rule) launches one generation.
+/// Runs generations on two grids of bytes. After each generation, source and target change places. step(from, to, rule)
+/// must launch the kernel of one generation.
 template <class Step>
 void generations_of_bytes(const Problem& problem, const Execution& execution, std::vector<Phase>& phases,
                           const Step& step) {

@@ -1,5 +1,5 @@
-// Runs generations launch by launch. The passes alternate between two grids. The first grid is chosen such that the
-// last pass writes to the grid of the result.
+// Runs generations launch by launch. The passes alternate between two grids. They start in such an order that the last
+// pass writes to the grid of the result.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gradus::life_detail {
 
-/// Two alternating grids. The last pass writes to `last`, the pass before it to `other`.
+/// Two alternating grids. The last pass writes to `last`, and the pass before it writes to `other`.
 template <class Grid>
 struct Turns {
   Grid last;
@@ -20,13 +20,14 @@ struct Turns {
   std::int64_t passes;
 
   GRADUS_HOST_DEVICE Grid target(std::int64_t pass) const { return (passes - 1 - pass) % 2 == 0 ? last : other; }
-  /// Returns the source of a pass other than pass 0.
+  /// Returns the grid that a pass reads. `pass` must not be 0.
   GRADUS_HOST_DEVICE Grid source(std::int64_t pass) const { return target(pass - 1); }
 };
 
 /// Splits the passes into consecutive ranges and calls launch(first, number) for each range. Each pass computes
-/// `generations` generations. Between two ranges, polls for a stop request and reports progress. The first ranges have
-/// at most `cells_at_once` cell updates each. Even a slow GPU must complete this number of updates in 0.1 s.
+/// `generations` generations. Between two ranges, polls for a stop request and reports progress. Each of the first
+/// ranges has at most `cells_at_once` cell updates. This number must be so small that even a slow GPU completes the
+/// updates in 0.1 s.
 template <class Launch>
 void for_passes(const Problem& problem, const Execution& execution, std::int64_t passes, std::int64_t generations,
                 double cells_at_once, const Launch& launch) {

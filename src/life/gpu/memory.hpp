@@ -10,7 +10,7 @@
 
 namespace gradus::life_detail {
 
-/// Returns the GPU memory for the cells, the result, and `grids` more grids with `bits` bits per cell.
+/// Returns the GPU memory for the cells, for the result, and for `grids` further grids with `bits` bits per cell.
 template <int grids, int bits>
 core::Memory grids_on_gpu(const Shape& shape, int) {
   const auto height = static_cast<std::uint64_t>(shape.height);

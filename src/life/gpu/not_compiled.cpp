@@ -1,4 +1,4 @@
-// Definitions that replace GPU code in a build without CUDA.
+// Replaces the GPU code in a build without CUDA.
 #include "core/not_compiled.hpp"
 #include "life/gpu/run_on_gpu.hpp"
 

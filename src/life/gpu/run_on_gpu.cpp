@@ -19,7 +19,7 @@ std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Exe
     problem.gpu = job.get();
     const std::int64_t words = given.cells.row_words();
     const auto copy = [&] { return job->memory().take<std::uint64_t>(given.cells.height * words); };
-    // Input and output must be in different memory for a GPU variant.
+    // A GPU variant needs its input and output in different memory.
     const bool in_place = given.cells.words == given.result.words;
     if (!given.cells.place.is_host()) job->admit(given.cells.words, "cells");
     if (given.cells.place.is_host() || in_place) {

@@ -1,4 +1,4 @@
-// Runs the part of a job that takes place on a GPU: the driver's work around a GPU variant.
+// The driver's work around a GPU variant.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline MatrixView<std::uint64_t> rows_of(const LifeGridSpan& grid) {
   return {grid.words, grid.height, grid.row_words(), grid.stride, grid.place};
 }
 
-/// Runs a GPU variant: copies the cells to the GPU, calls variant.run(), and copies the result back. If the result
-/// stays on the GPU, returns its number of live cells, otherwise 0.
+/// Runs a GPU variant: copies the cells to the GPU, calls variant.run(), and copies the result back. Returns the number
+/// of live cells if the result stays on the GPU, otherwise 0.
 std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution,
                          std::vector<Phase>& phases);
 

@@ -8,27 +8,28 @@ namespace gradus::life_detail {
 
 /// A tile is the part of the grid that a block of threads holds in registers. It is 32 words wide, one word per lane of
 /// a warp. Each thread holds one word in each of several rows, and the warps of a block are stacked vertically. A tile
-/// owns the cells in its middle. Around them is a border, which holds cells of the neighbouring tiles. From the outer
-/// edge of the border, incorrect cells spread inwards by one cell per generation.
+/// owns the cells in its middle. They are surrounded by a border, which contains cells of the neighbouring tiles. In
+/// each generation, one more cell of the border becomes incorrect, beginning at its outer edge.
 struct Tiling {
   static constexpr int lanes = 32;
   static constexpr int most_depth = 32;  ///< maximum number of generations per pass, and width of the border in cells
 
   int rows = 16;
   int warps = 1;
-  int border_words = 1;  ///< words of the border on the left and on the right; 0 if a tile is as wide as the torus
+  int border_words = 1;  ///< words of the border on each side, left and right; 0 if a tile is as wide as the torus
   std::int64_t own_words = 0;  ///< number of words that a tile owns in each of its rows
-  std::int64_t own_rows = 0;   ///< rows that a tile owns
+  std::int64_t own_rows = 0;   ///< number of rows that a tile owns
   std::int64_t across = 0;     ///< number of tiles side by side
-  std::int64_t down = 0;       ///< number of tiles on top of each other
-  int depth = most_depth;      ///< generations per pass
+  std::int64_t down = 0;       ///< number of tiles above each other
+  int depth = most_depth;      ///< number of generations per pass
   bool stays = false;          ///< true if all tiles fit on the GPU at once and keep their cells between passes
 
   std::int64_t tiles() const { return across * down; }
   int threads() const { return warps * lanes; }
 };
 
-/// Returns the maximum number of warps per block for this many rows per thread. Registers limit the number.
+/// Returns the maximum number of warps per block if each thread has this number of rows. The number of registers limits
+/// it.
 constexpr int most_warps(int rows) { return rows > 16 ? 16 : 32; }
 
 inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
@@ -50,8 +51,8 @@ inline void cut_across(Tiling& tiling, std::int64_t words, bool one_wraps) {
 /// that the GPU runs at once.
 ///
 /// If the GPU can hold all tiles at once, the cells stay in registers, and a barrier of all blocks separates the
-/// passes. (The barrier takes as long as a few generations.) Otherwise each pass reads and writes memory, and tiles are
-/// larger to reduce redundant computation.
+/// passes. (The barrier takes as long as a few generations.) Otherwise each pass reads the cells from memory and writes
+/// them to memory, and tiles are larger, so that fewer cells are computed twice.
 inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps, std::int64_t generations, int blocks,
                         bool short_rows) {
   Tiling tiling;
@@ -73,7 +74,7 @@ inline Tiling tiling_of(std::int64_t height, std::int64_t words, bool one_wraps,
   }
   tiling.rows = 16;
   tiling.stays = false;
-  // Reduces the depth so that all passes have nearly the same number of generations.
+  // Reduces the depth, so that all passes have nearly the same number of generations.
   const std::int64_t passes = (generations + Tiling::most_depth - 1) / Tiling::most_depth;
   tiling.depth = static_cast<int>((generations + passes - 1) / passes);
   tiling.warps = most_warps(tiling.rows);

@@ -1,4 +1,5 @@
-// Packed cells on a GPU, in words of 32 bits, the size of a register. The networks of network/ process these words.
+// Packed cells on a GPU, in words of 32 bits, because a register has 32 bits. The networks of network/ process these
+// words.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace gradus::life_detail {
 using Word = std::uint32_t;
 inline constexpr int word_bits = 32;
 
-/// A grid in GPU memory, in words of 32 bits: bit i of word c of a row is column 32 c + i.
+/// A grid in GPU memory, in words of 32 bits. Bit i of word c of a row is the cell in column 32 c + i.
 struct Words {
   Word* words;
   std::int64_t stride;  ///< distance between rows, in words
@@ -26,13 +27,13 @@ struct ConstWords {
   __device__ const Word* row(std::int64_t y) const { return words + y * stride; }
 };
 
-/// Properties that all grids of a job share.
+/// The properties that all grids of a job have in common.
 struct Extent {
   std::int64_t height;
   std::int64_t width;
   bool torus;
 
-  /// Returns the words per row in memory. Rows are padded to a multiple of 64 cells.
+  /// Returns the number of words that a row occupies in memory. Rows are padded to a multiple of 64 cells.
   GRADUS_HOST_DEVICE std::int64_t row_words() const { return (width + 63) / 64 * 2; }
   /// Returns the mask of the cells in word `column`.
   __device__ Word mask(std::int64_t column) const {
@@ -61,8 +62,8 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
   return value < 0 ? value + size : value;
 }
 
-/// Loads the 32 cells of word number `column` of any row. `column` may be outside the grid. Beyond a border, the cells
-/// are dead; on a torus, they come from the opposite side. The load sees words that other blocks have written.
+/// Loads the 32 cells of word number `column` of any row. `column` may be outside the grid. Cells beyond a border are
+/// dead. On a torus, they are the cells of the opposite side. The load can see words that other blocks have written.
 ///
 /// If the width of a torus is no multiple of 32, its seam is inside a word. Cells near the seam come from up to three
 /// words.
@@ -100,7 +101,7 @@ class Column {
   }
 
  private:
-  /// Repeats the cells of a torus that is narrower than a word.
+  /// Repeats the cells of a torus in a word that is wider than the torus.
   __device__ Word repeated(Word word) const {
     std::uint64_t cells = word & ((Word{1} << period_) - 1);
     for (int known = period_; known < 2 * word_bits; known *= 2) cells |= cells << known;

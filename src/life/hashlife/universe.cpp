@@ -20,15 +20,15 @@ constexpr std::uint64_t placed_bit = std::uint64_t{1} << index_bits;
 constexpr std::uint64_t index_mask = placed_bit - 1;
 constexpr std::uint64_t records_of_a_growth = std::uint64_t{1} << 14;
 constexpr int least_slot_bits = 13;
-/// Number of records that a call of make_future() may create between two checks for room: five blocks, four futures of
-/// blocks, the future of the square, and a record of steps.
+/// Number of records that a call of make_future() may create before the next check for room: five blocks, four futures
+/// of blocks, the future of the square, and a record of steps.
 constexpr std::uint64_t records_of_a_call = 11;
 /// A call at the lowest level computes 13 blocks of 32 x 32 cells. For each block, it creates at most a leaf and a
 /// record of steps.
 constexpr std::uint64_t records_of_blocks = 26;
 constexpr std::uint64_t reserve = records_of_a_call * most_tree_levels + records_of_blocks;
 
-/// Combines the upper and the lower half of the product, so that each bit of the result depends on both factors.
+/// Combines the two halves of the product. Each bit of the result then depends on both factors.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
@@ -50,8 +50,8 @@ std::uint64_t hash_of(const std::array<std::uint64_t, 4>& cells) {
   return fold(cells[0] ^ key0, cells[1] ^ key1) ^ fold(cells[2] ^ key2, cells[3] ^ key3);
 }
 
-/// Returns the part of the hash that the table stores. The lowest bit of this part distinguishes leaves from nodes,
-/// because a leaf and a node could have the same bytes.
+/// Returns the part of the hash that the table stores. Its lowest bit distinguishes leaves from nodes, because a leaf
+/// and a node could have the same bytes.
 std::uint32_t tag_of(std::uint64_t hash, bool leaf) {
   return (static_cast<std::uint32_t>(hash >> 32) & ~1U) | (leaf ? 1U : 0U);
 }
@@ -90,11 +90,11 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
                            core::size_text(most_records_ * sizeof(Record)) + " of address space (ulimit -v)");
   }
   end_ = 1;
-  marks_ = {1};  // index 0 is the empty square; it is never free
+  marks_ = {1};  // index 0 is the empty square, which is never free
 }
 
-/// Reserves address space for as many records as the limit allows. If the system grants less (ulimit -v), uses half of
-/// the granted space, because the table and the result also need address space.
+/// Reserves address space for all records that the limit allows. If the system grants less (ulimit -v), uses half of
+/// the granted space, because the table and the result need address space, too.
 void Universe::reserve_records() {
   const std::uint64_t wanted = most_records_;
   const auto halve = [&] { most_records_ = std::max(most_records_ / 2, 2 * reserve); };
@@ -153,7 +153,7 @@ Universe::Index Universe::find_node(const Quarters& quarters) {
   return find_or_add(quarters, tag_of(hash_of(quarters), false));
 }
 
-/// Finds several nodes. Prefetches the memory for all of them before the first look-up.
+/// Finds several nodes. Before the first look-up, prefetches the memory for all of them.
 template <std::size_t count>
 void Universe::find_nodes(const std::array<Quarters, count>& keys, Index* found) {
   std::array<std::uint32_t, count> tags;
@@ -201,7 +201,7 @@ void Universe::refuse_limit() const {
                          " do not suffice for this pattern; give it more memory, or fewer generations at a time");
 }
 
-/// Guarantees room for all records that the active calls may add before the next check.
+/// Makes room for all records that the active calls may add before the next check.
 void Universe::make_room(const Frame* frame) {
   if (spare_ >= reserve) return;
   if (grow_records()) return;
@@ -215,8 +215,8 @@ bool Universe::grow_records() {
   const std::uint64_t least = reserve + records_of_a_growth;
   const std::uint64_t wanted = std::min(end_ + std::max(least, end_ / 8), most_records_);
   if (wanted < end_ + least) return false;
-  // The table needs slots for all records at a load factor of at most 3/4. The old table still exists while the new one
-  // is filled.
+  // The table needs slots for all records at a load factor of at most 3/4. While the new table is filled, the old table
+  // still exists.
   int bits = slot_bits_;
   while ((std::uint64_t{3} << bits) / 4 < wanted) ++bits;
   const std::uint64_t table = bits == slot_bits_ ? 0 : sizeof(std::uint64_t) << bits;
@@ -273,8 +273,8 @@ void Universe::mark(Index index, int level, bool with_futures) {
   }
 }
 
-/// Frees the records that neither the root nor an active call needs. If `keep_futures` is set, also keeps the known
-/// futures of the squares that are needed. Otherwise keeps a future only if the root or an active call needs it.
+/// Frees the records that neither the root nor an active call needs. If `keep_futures` is true, also keeps the known
+/// futures of the squares that are kept. If it is false, keeps a future only if the root or an active call needs it.
 void Universe::collect(const Frame* frame, bool keep_futures) {
   ++collections_;
   std::fill(marks_.begin(), marks_.end(), 0);
@@ -292,7 +292,7 @@ void Universe::collect(const Frame* frame, bool keep_futures) {
   spare_ = end_ - 1 - marked_;
 }
 
-/// Clears pointers to futures that were not marked.
+/// Clears pointers to futures that are not marked.
 void Universe::forget_unmarked_futures() {
   const std::uint64_t count = std::uint64_t{1} << slot_bits_;
   const auto forget = [&](Index& future) {
@@ -310,8 +310,8 @@ void Universe::forget_unmarked_futures() {
   }
 }
 
-/// Removes unmarked records from the table. Moves the remaining entries to the slots that they would have if the
-/// removed records had never existed.
+/// Removes unmarked records from the table. Moves each remaining entry to the slot that it would have if the removed
+/// records had never existed.
 void Universe::place_marked() {
   const std::uint64_t count = std::uint64_t{1} << slot_bits_;
   const std::uint64_t mask = count - 1;
@@ -322,8 +322,7 @@ void Universe::place_marked() {
     if (is_marked(static_cast<Index>(slots_[slot] & index_mask))) ++taken_slots_;
     else slots_[slot] = 0;
   }
-  // An entry that is already in its final slot is skipped. An entry that is not yet in its final slot may be displaced
-  // by another entry.
+  // If an entry is already in its final slot, the loop skips it. Otherwise, another entry may displace it.
   placed_ ^= placed_bit;
   for (std::uint64_t slot = 0; slot < count; ++slot) {
     poll_stop();
@@ -387,7 +386,7 @@ void Universe::load(const LifeTree& given) {
   level_ = tree->nodes[tree->root].level;
 }
 
-/// Adds the record to `tree` as a node, after the nodes of its quarters.
+/// Adds the nodes of the record's quarters to `tree`, and then the node of the record.
 std::uint32_t Universe::copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies) {
   if (index == empty) return 0;
   if (copies[index] != 0) return copies[index];

@@ -1,4 +1,4 @@
-// HashLife's representation of the plane. Equal squares share one node, whose future is computed once.
+// The plane as HashLife represents it. Equal squares share one node, and the future of this node is computed once.
 #pragma once
 
 #include <array>
@@ -21,29 +21,29 @@ namespace gradus::life_detail {
 /// record, so the index of a record identifies its cells, and squares are compared by their indices.
 ///
 /// Memory: 32 bytes per record and 8 bytes per slot of the hash table, whose load factor is at most 3/4. `memory_limit`
-/// bounds the sum. When the limit is reached, unused records are collected. After an exception, the universe can only
-/// be destroyed.
+/// is the limit for both together. When the limit is reached, unused records are collected. After an exception, the
+/// object can only be destroyed.
 class Universe {
  public:
-  /// Throws UnsupportedError for rules in which empty space comes alive (B0).
+  /// Throws UnsupportedError if the rule has B0, because empty space then comes alive.
   Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_token stop);
   Universe(const Universe&) = delete;
   Universe& operator=(const Universe&) = delete;
   ~Universe();
 
-  /// Replaces the cells but keeps the known futures. Throws OutOfMemoryError if the memory limit is too small.
+  /// Replaces the cells, but keeps the known futures. Throws OutOfMemoryError if the memory limit is too small.
   void load(const LifeTree& tree);
 
-  /// Advances by powers of two, one for each binary digit of `generations`. Calls `progress` occasionally with the
-  /// number of finished generations. Throws InterruptedError after a stop request, and OutOfMemoryError if the memory
-  /// limit is too small.
+  /// Advances in steps whose lengths are powers of two, one for each binary digit 1 of `generations`. Calls `progress`
+  /// occasionally with the number of finished generations. Throws InterruptedError after a stop request, and
+  /// OutOfMemoryError if the memory limit is too small.
   void advance(std::uint64_t generations, std::function<void(std::uint64_t)> progress = {});
 
   LifeTree tree();
 
   struct Counts {
     std::uint64_t records = 0;
-    std::uint64_t collections = 0;  ///< number of collections so far
+    std::uint64_t collections = 0;  ///< number of collections of unused records
     std::uint64_t bytes = 0;        ///< peak memory
   };
   Counts counts() const;
@@ -51,25 +51,24 @@ class Universe {
  private:
   using Index = std::uint32_t;
 
-  static constexpr Index empty = 0;  ///< represents the square without live cells, on every level
+  static constexpr Index empty = 0;  ///< the square without live cells, for all levels
   static constexpr Index unknown = ~Index{0};
   static constexpr int leaf_level = 4;
   static constexpr int block_level = 5;  ///< level of the squares whose future is computed cell by cell
   static constexpr int least_root_level = 6;
-  /// The maximum level. It suffices for coordinates of 64 bits that move for 2^64 generations, with some room around
-  /// them.
+  /// The maximum level. It suffices for patterns with coordinates of 64 bits that move for 2^64 generations.
   static constexpr int most_levels = most_tree_levels;
 
   /// quarters in the order nw, ne, sw, se
   using Quarters = std::array<Index, 4>;
-  /// 16 x 16 cells, four rows per word: the cell in row r, column c is bit 16 * (r % 4) + c of word r / 4.
+  /// 16 x 16 cells, with four rows per word. The cell in row r and column c is bit 16 * (r % 4) + c of word r / 4.
   using LeafCells = std::array<std::uint64_t, 4>;
 
   struct Node {
     Quarters quarters;
     Index future;       ///< the central half after 2^(level - 2) generations, or unknown
     Index step_future;  ///< the central half after 2^step_exponent generations, or unknown; step_exponent < level - 2
-    Index more_steps;   ///< record that holds `step_future` for other steps, or 0
+    Index more_steps;   ///< the record that holds `step_future` for other values of step_exponent, or 0
     std::uint32_t step_exponent;
   };
   struct Steps {
@@ -86,12 +85,12 @@ class Universe {
   };
   static_assert(sizeof(Record) == 32);
 
-  /// The squares that a call of make_future() needs. A collection keeps them.
+  /// The squares that a call of make_future() needs. A collection does not free them.
   struct Frame {
     const Frame* above;
     int level;
     Index node;
-    std::array<Index, 9> blocks;   ///< overlapping squares of the level below
+    std::array<Index, 9> blocks;   ///< overlapping squares, one level below
     std::array<Index, 9> futures;  ///< squares two levels below
   };
 
@@ -132,12 +131,12 @@ class Universe {
   void poll_stop();
   std::uint32_t copy(Index index, int level, LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies);
 
-  Step step_;  ///< the rule in the form of the kernels
+  Step step_;  ///< the rule in the form for the kernels
   std::uint64_t memory_limit_;
   std::stop_token stop_;
 
   Record* records_ = nullptr;
-  std::uint64_t most_records_ = 0;  ///< end of the records for which address space is reserved
+  std::uint64_t most_records_ = 0;  ///< address space is reserved for the records below this index
   std::uint64_t end_ = 0;           ///< records below this index may be in use
   std::uint64_t next_ = 1;          ///< all records below this index are in use
   std::uint64_t spare_ = 0;         ///< number of free records from next_ to end_
@@ -148,7 +147,7 @@ class Universe {
   std::uint64_t* slots_ = nullptr;  ///< each slot holds a hash tag, the placement bit, and an index
   int slot_bits_ = 0;
   std::uint64_t taken_slots_ = 0;
-  std::uint64_t placed_ = 0;  ///< value that the placement bit has in entries that are in their final slot
+  std::uint64_t placed_ = 0;  ///< value of the placement bit in entries that are in their final slot
 
   Index root_ = empty;
   int level_ = least_root_level;

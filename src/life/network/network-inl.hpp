@@ -1,11 +1,11 @@
-// Evaluates the networks of plan.hpp. This file is included inside a namespace, by CUDA code or by code that is
-// compiled once per instruction set. Before that, the including file must define GRADUS_LIFE_INLINE as the function
-// specifier, such as HWY_INLINE or __device__ __forceinline__.
+// Evaluates the networks of plan.hpp. CUDA code, and code that is compiled once per instruction set, include this file
+// inside a namespace. First, they must define GRADUS_LIFE_INLINE as the function specifier, such as HWY_INLINE or
+// __device__ __forceinline__.
 //
 // An `Ops` is a struct with three members: `V` is a type for a vector of bits, lut<table>(a, b, c) is a three-input
 // operation, and load(word) broadcasts a word to V.
 
-/// The sum of three horizontally adjacent cells at each position.
+/// For each position: the sum of three horizontally adjacent cells.
 template <class V>
 struct RowSums {
   V sum;
@@ -17,7 +17,7 @@ GRADUS_LIFE_INLINE RowSums<V> row_sums(V left, V cell, V right) {
   return {Ops::template lut<xor_table>(left, cell, right), Ops::template lut<majority_table>(left, cell, right)};
 }
 
-/// The sum of the nine cells at each position.
+/// For each position: the sum of the cell and its eight neighbours.
 template <class V>
 struct NineSums {
   V ones;
@@ -46,7 +46,7 @@ GRADUS_LIFE_INLINE V one_of(V cell, V ones, V v, V u) {
 template <class Ops, int rule_index>
 struct CompiledNetwork {
   using V = typename Ops::V;
-  // Declared outside next(), because the table is host code.
+  // Defined outside of next(), because the table is host code.
   static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);
 
   GRADUS_LIFE_INLINE explicit CompiledNetwork(const Coefficients*) {}

@@ -27,13 +27,13 @@
 
 namespace gradus::life_detail {
 
-/// The truth table of a three-input operation on (a, b, c), indexed by 4 a + 2 b + c as in vpternlog and LOP3.
+/// The truth table of a three-input operation on (a, b, c). Its index is 4 a + 2 b + c, as in vpternlog and LOP3.
 using Table = std::uint8_t;
 
 inline constexpr Table xor_table = 0x96;
 inline constexpr Table majority_table = 0xE8;
 
-/// Numbers of the input bits of the rule, after K has been encoded. The members of Plan hold these numbers.
+/// Numbers of the rule's input bits after K has been encoded. The members of Plan contain these numbers.
 enum : int { of_cell = 0, of_ones = 1, of_v = 2, of_u = 3 };
 
 struct Plan {
@@ -44,8 +44,8 @@ struct Plan {
   bool muxed = false;
   int first = 0, second = 0, third = 0, fourth = 0, fifth = 0;
   Table inner = 0, other = 0, outer = 0;
-  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, at_four). `at_four` selects one of
-  /// the four bits as the third input. If `four_takes_two` is set, the third input is ones ^ cell instead.
+  /// True if K = 4 has no code. In this case, the result is joined(K is 4, result, third input). The third input is the
+  /// one of the four bits that `at_four` selects or, if `four_takes_two` is true, ones ^ cell.
   bool four_apart = false;
   bool four_takes_two = false;
   int at_four = 0;
@@ -61,7 +61,7 @@ constexpr std::uint8_t outcome(LifeRule rule, int total, int cell) {
   return ((cell != 0 ? rule.survival : rule.birth) >> (total - cell) & 1) != 0 ? yes : no;
 }
 
-/// Returns the number of two-input operations that the table costs, as a measure of its simplicity.
+/// Returns how many two-input operations the table would need, as a measure of its simplicity.
 constexpr int cost_of_two(int table) {
   constexpr int costs[16] = {0, 2, 1, 1, 1, 1, 1, 2, 1, 2, 0, 2, 0, 2, 1, 0};
   return costs[table];
@@ -76,7 +76,7 @@ constexpr int cost_by_first(int table) {
   if (low == 15) return 2 + cost_of_two(high);
   return 2 + cost_of_two(low) + cost_of_two(low ^ high);
 }
-/// Returns the table of the rotated inputs (b, c, a), so that b comes first.
+/// Returns the table for the rotated inputs (b, c, a), in which b is the first input.
 constexpr int turned(int table) {
   int result = 0;
   for (int index = 0; index < 8; ++index) {
@@ -94,14 +94,14 @@ constexpr int cost_of(int table) {
   return least;
 }
 
-/// A function of (u, v, ones, cell), indexed by 8 u + 4 v + 2 ones + cell.
+/// A function of (u, v, ones, cell). Its index is 8 u + 4 v + 2 ones + cell.
 struct Four {
   std::uint8_t of[16];
 };
 
 /// Searches for an inner and an outer operation that compute `wanted`. The inputs of the outer operation are the inner
 /// result and the bits `fourth` and `fifth`. Returns false if there are no such operations. `of_inner` maps each of the
-/// sixteen indices to the index that the three inputs of the inner operation form.
+/// sixteen indices of `wanted` to an index of the inner operation, which its three inputs form.
 ///
 /// The inner operation splits its eight indices into two groups. Two indices must be in different groups if they need
 /// different outcomes for the same values of `fourth` and `fifth`. These conflicts form a graph, which must be
@@ -147,7 +147,7 @@ constexpr bool find_pair(const Four& wanted, const int* of_inner, int fourth, in
   return true;
 }
 
-/// Stores the cheapest operations for the function in `plan`: either an inner and an outer operation, or two inner
+/// Stores the cheapest operations for the function in `plan`. They are an inner and an outer operation, or two inner
 /// operations and a selection between their results by the bit `fourth`.
 constexpr void find_operations(const Four& wanted, Plan& plan) {
   int least = 1000;
@@ -171,7 +171,7 @@ constexpr void find_operations(const Four& wanted, Plan& plan) {
         plan.inner = static_cast<Table>(inner);
         plan.outer = static_cast<Table>(outer);
       }
-    int tables[2]{};  // the operations for the two values of the omitted bit
+    int tables[2]{};  // the two operations, for the two values of the omitted bit
     for (int index = 0; index < 16; ++index)
       if (wanted.of[index] == yes) tables[index >> left_out & 1] |= 1 << of_inner[index];
     const int cost = 30 + cost_of(tables[0]) + cost_of(tables[1]);
@@ -199,7 +199,7 @@ constexpr Plan plan_of(LifeRule rule) {
   for (int k = 0; k < 4 && code_of_four < 0; ++k) {
     Four both = wanted;
     bool fits = true;
-    for (int rest = 0; rest < 4; ++rest) {  // index formed by ones and cell
+    for (int rest = 0; rest < 4; ++rest) {  // the index that ones and cell form
       std::uint8_t& here = both.of[8 * (k & 1) + 4 * (k >> 1) + rest];
       const std::uint8_t there = outcome(rule, 8 + (rest >> 1), rest & 1);
       if (here == any) here = there;
@@ -216,8 +216,8 @@ constexpr Plan plan_of(LifeRule rule) {
     plan.u = static_cast<Table>(plan.u | (code & 1) << index);
     plan.v = static_cast<Table>(plan.v | (code >> 1) << index);
   }
-  // The outcomes at K = 4, for a dead cell with eight live neighbours, a live cell with seven, and a live cell with
-  // eight.
+  // The outcomes at K = 4: for a dead cell with eight live neighbours, for a live cell with seven, and for a live cell
+  // with eight.
   const int dead_of_eight = outcome(rule, 8, 0);
   const int alive_of_seven = outcome(rule, 8, 1);
   const int alive_of_eight = outcome(rule, 9, 1);
@@ -234,7 +234,7 @@ constexpr Plan plan_of(LifeRule rule) {
   return plan;
 }
 
-/// A rule known at run time, as data of the general network. For each K, the outcome is a polynomial of ones and cell
+/// A rule known at run time, as data for the general network. For each K, the outcome is a polynomial of ones and cell
 /// over GF(2), c0 ^ (c1 & ones) ^ (c2 & cell) ^ (c3 & ones & cell). All 64 bits of a coefficient are equal.
 struct Coefficients {
   std::uint64_t of[5][4];
@@ -254,11 +254,11 @@ constexpr Coefficients coefficients_of(LifeRule rule) {
   return result;
 }
 
-/// The rules that have compiled kernels. All other rules use the general network.
+/// The rules that have compiled kernels.
 inline constexpr auto& compiled_rules = named_life_rules;
 inline constexpr int compiled_rule_count = sizeof compiled_rules / sizeof compiled_rules[0];
 
-/// Returns the rule's index in this list, or -1.
+/// Returns the rule's index in compiled_rules, or -1.
 constexpr int compiled_index(LifeRule rule) {
   for (int index = 0; index < compiled_rule_count; ++index)
     if (compiled_rules[index].rule == rule) return index;
