@@ -8,7 +8,7 @@
 
 namespace gradus::execution {
 
-/// How the data of one GPU reaches another, slowest way first.
+/// The ways in which the data of one GPU reaches another, slowest first.
 enum class GpuLink : std::uint8_t {
   host,   ///< through host memory
   pcie,   ///< directly, over PCI Express

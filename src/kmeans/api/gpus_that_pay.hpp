@@ -1,4 +1,4 @@
-// How many GPUs pay for a fit: a model of its time on several GPUs.
+// A model of the time of a fit on several GPUs, which tells how many GPUs pay.
 #pragma once
 
 #include <cstdint>
